@@ -1,0 +1,46 @@
+# Compiler settings shared by every room, and the function that declares a room.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(INGOT_CCACHE ccache)
+if(INGOT_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${INGOT_CCACHE})
+endif()
+
+find_package(Threads REQUIRED)
+find_path(INGOT_HIGHWAY_INCLUDE hwy/highway.h REQUIRED)
+
+# What every translation unit of ours is compiled with. SSE4 is the x86 baseline; wider targets are chosen at run time.
+add_library(ingot_settings INTERFACE)
+target_compile_options(ingot_settings INTERFACE -Wall -Wextra -Wshadow -fno-math-errno -fno-trapping-math -ffp-contract=off)
+if(INGOT_WERROR)
+  target_compile_options(ingot_settings INTERFACE -Werror)
+endif()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_options(ingot_settings INTERFACE -march=x86-64-v2)
+endif()
+# HWY_SSSE3 would only repeat the baseline.
+set(INGOT_HWY_DISABLED "HWY_SSSE3")
+if(NOT INGOT_AVX512)
+  string(APPEND INGOT_HWY_DISABLED "|HWY_AVX3|HWY_AVX3_DL")
+endif()
+target_compile_definitions(ingot_settings INTERFACE HWY_DISABLE_PCLMUL_AES HWY_IS_DEBUG_BUILD=0 "HWY_DISABLED_TARGETS=(${INGOT_HWY_DISABLED})")
+target_include_directories(ingot_settings INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(ingot_settings SYSTEM INTERFACE ${INGOT_HIGHWAY_INCLUDE})
+
+# ingot_room(NAME [LEFT...]): an object library of src/NAME/*.cc that may use the rooms to its left.
+function(ingot_room name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
+  add_library(ingot_${name} OBJECT ${sources})
+  target_link_libraries(ingot_${name} PUBLIC ingot_settings Threads::Threads)
+  foreach(left ${ARGN})
+    target_link_libraries(ingot_${name} PUBLIC ingot_${left})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY INGOT_ROOMS ingot_${name})
+endfunction()
