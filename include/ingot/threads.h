@@ -1,19 +1,25 @@
 // The worker pool: how many threads Ingot uses, and the SPMD team that kernels run in.
 #pragma once
-#include <atomic>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace ingot {
 
-/// Number of threads an op may use; at first INGOT_THREADS, else the number of usable cores.
+/// Number of threads an op may use; at first INGOT_THREADS, else `usable_cores()`.
 int threads();
 
 /// Sets the number of threads, 1 to 256. Waits for running work; never changes any result's bits.
+/// Workers start with the first team that needs them, are named ingot-1, ingot-2, … and take no signals; they spin for
+/// 0.2 ms after each piece of work, then sleep. They end at exit; a forked child starts its own.
 void set_threads(int n);
 
-/// One member of a team of workers that run the same function at the same time (SPMD). Kernels take a Team, do the share
-/// that `rank` names and meet at `barrier()` where data crosses workers. A team of one does everything and never waits.
+/// Cores this process may run on: its affinity mask, capped by its control group's CPU quota. At least 1.
+int usable_cores();
+
+/// One member of a team of workers that run the same function at the same time (SPMD). Kernels take a Team, do the
+/// share that `rank` names and meet at `barrier()` where data crosses workers. A team of one does everything and never
+/// waits.
 class Team {
  public:
   Team() = default;  // the caller alone
@@ -34,7 +40,7 @@ class Team {
   }
 
  private:
-  friend class Pool;
+  friend class Crew;
   struct Barrier;
   Team(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
   void wait_at_barrier() const;
@@ -42,16 +48,17 @@ class Team {
   Barrier* barrier_ = nullptr;
 };
 
-/// Runs `fn(context, team)` on every member of a team of up to `threads()` workers (the caller is one of them) and returns
-/// when all are done. Allocates nothing. Called from inside a team, or while another user thread holds the pool, it
-/// runs with a team of one: results never depend on the team's size. `fn` must not throw.
+/// Runs `fn(context, team)` on every member of a team of up to `threads()` workers (the caller is one of them) and
+/// returns when all are done. Allocates nothing. Called from inside a team, or while another user thread holds the
+/// pool, it runs with a team of one: results never depend on the team's size. `fn` must not throw.
 void run_team(void (*fn)(void* context, const Team& team), void* context);
 
 /// The same for any callable `body(const Team&)`; `wide == false` runs it at once on the calling thread.
 template <class Body>
 void parallel(bool wide, Body&& body) {
   if (!wide) return body(Team());
-  run_team([](void* context, const Team& team) { (*static_cast<std::remove_reference_t<Body>*>(context))(team); }, &body);
+  run_team([](void* context, const Team& team) { (*static_cast<std::remove_reference_t<Body>*>(context))(team); },
+           &body);
 }
 
 }  // namespace ingot
