@@ -14,11 +14,19 @@ if(INGOT_CCACHE AND PROJECT_IS_TOP_LEVEL)
 endif()
 
 find_package(Threads REQUIRED)
-find_path(INGOT_HIGHWAY_INCLUDE hwy/highway.h REQUIRED)
+find_path(INGOT_HIGHWAY_INCLUDE hwy/highway.h REQUIRED NO_CMAKE_FIND_ROOT_PATH)
+set(INGOT_HIGHWAY_DIR ${INGOT_HIGHWAY_INCLUDE})
+if(CMAKE_CROSSCOMPILING)
+  # A cross compiler must see Highway alone, not the rest of the host's /usr/include.
+  set(INGOT_HIGHWAY_DIR ${PROJECT_BINARY_DIR}/highway)
+  file(MAKE_DIRECTORY ${INGOT_HIGHWAY_DIR})
+  file(CREATE_LINK ${INGOT_HIGHWAY_INCLUDE}/hwy ${INGOT_HIGHWAY_DIR}/hwy SYMBOLIC)
+endif()
 
 # What every translation unit of ours is compiled with. SSE4 is the x86 baseline; wider targets are chosen at run time.
 add_library(ingot_settings INTERFACE)
-target_compile_options(ingot_settings INTERFACE -Wall -Wextra -Wshadow -fno-math-errno -fno-trapping-math -ffp-contract=off)
+target_compile_options(ingot_settings INTERFACE -Wall -Wextra -Wshadow -fno-math-errno -fno-trapping-math -ffp-contract=off
+                                                -fno-semantic-interposition -ffunction-sections -fdata-sections)
 if(INGOT_WERROR)
   target_compile_options(ingot_settings INTERFACE -Werror)
 endif()
@@ -31,16 +39,39 @@ if(NOT INGOT_AVX512)
   string(APPEND INGOT_HWY_DISABLED "|HWY_AVX3|HWY_AVX3_DL")
 endif()
 target_compile_definitions(ingot_settings INTERFACE HWY_DISABLE_PCLMUL_AES HWY_IS_DEBUG_BUILD=0 "HWY_DISABLED_TARGETS=(${INGOT_HWY_DISABLED})")
-target_include_directories(ingot_settings INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
-target_include_directories(ingot_settings SYSTEM INTERFACE ${INGOT_HIGHWAY_INCLUDE})
+target_include_directories(ingot_settings INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(ingot_settings SYSTEM INTERFACE ${INGOT_HIGHWAY_DIR})
+
+if(INGOT_SANITIZE)
+  # GCC reports uninitialised values that are none once the sanitizer's own code is in the way.
+  target_compile_options(ingot_settings INTERFACE -fsanitize=${INGOT_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+                                                  -Wno-maybe-uninitialized)
+  target_compile_definitions(ingot_settings INTERFACE _GLIBCXX_ASSERTIONS)
+  target_link_options(ingot_settings INTERFACE -fsanitize=${INGOT_SANITIZE})
+endif()
 
 # ingot_room(NAME [LEFT...]): an object library of src/NAME/*.cc that may use the rooms to its left.
 function(ingot_room name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   add_library(ingot_${name} OBJECT ${sources})
   target_link_libraries(ingot_${name} PUBLIC ingot_settings Threads::Threads)
-  foreach(left ${ARGN})
-    target_link_libraries(ingot_${name} PUBLIC ingot_${left})
+  if(name STREQUAL "kernels")
+    # No user calls a kernel, and link-time optimisation could only compile twice what is reached through pointers.
+    set_target_properties(ingot_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden)
+  elseif(INGOT_LTO)
+    target_compile_options(ingot_${name} PRIVATE -flto=auto -ffat-lto-objects)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY INGOT_ROOMS ${name})
+  set_property(GLOBAL PROPERTY INGOT_LEFT_OF_${name} ${ARGN})
+endfunction()
+
+# ingot_link_rooms(TARGET ROOM): links the objects of ROOM and of the rooms to its left, and nothing more.
+function(ingot_link_rooms target room)
+  get_property(left GLOBAL PROPERTY INGOT_LEFT_OF_${room})
+  foreach(each ${left} ${room})
+    target_link_libraries(${target} PRIVATE ingot_${each})
   endforeach()
-  set_property(GLOBAL APPEND PROPERTY INGOT_ROOMS ingot_${name})
+  if(INGOT_LTO)
+    target_link_options(${target} PRIVATE -fno-lto)
+  endif()
 endfunction()

@@ -1,0 +1,52 @@
+# The library from all rooms (libingot.a, libingot.so), and how it installs: headers, CMake package, pkg-config file.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+get_property(rooms GLOBAL PROPERTY INGOT_ROOMS)
+set(objects ${rooms})
+list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:ingot_\\1>")
+
+function(ingot_library target kind export_name)
+  add_library(${target} ${kind} ${objects})
+  add_library(ingot::${export_name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ingot EXPORT_NAME ${export_name} LINKER_LANGUAGE CXX)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PUBLIC Threads::Threads)
+  if(INGOT_SANITIZE)
+    target_link_options(${target} PUBLIC -fsanitize=${INGOT_SANITIZE})
+  endif()
+  install(TARGETS ${target} EXPORT IngotTargets)
+endfunction()
+
+ingot_library(ingot_static STATIC static)
+add_library(ingot::ingot ALIAS ingot_static)
+if(INGOT_LTO)
+  # Objects in an archive outlive the compiler that made them, so its private bytecode stays out.
+  add_custom_command(TARGET ingot_static POST_BUILD VERBATIM
+    COMMAND ${CMAKE_OBJCOPY} --wildcard -R ".gnu.lto_*" -R ".gnu.debuglto_*" -N "__gnu_lto_*" $<TARGET_FILE:ingot_static>)
+endif()
+
+if(INGOT_SHARED)
+  ingot_library(ingot_shared SHARED shared)
+  set_target_properties(ingot_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+                                                LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/ingot.map)
+  target_link_options(ingot_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/ingot.map -Wl,--gc-sections -Wl,-Bsymbolic-functions)
+  if(NOT INGOT_SANITIZE)
+    target_link_options(ingot_shared PRIVATE -Wl,--no-undefined)
+  endif()
+  if(INGOT_LTO)
+    target_link_options(ingot_shared PRIVATE -flto=auto)
+  endif()
+endif()
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ingot DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Ingot)
+install(EXPORT IngotTargets NAMESPACE ingot:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/IngotConfig.cmake.in IngotConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(IngotConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/IngotConfig.cmake ${PROJECT_BINARY_DIR}/IngotConfigVersion.cmake DESTINATION ${package_dir})
+file(RELATIVE_PATH INGOT_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" INGOT_PC_TO_PREFIX ${INGOT_PC_TO_PREFIX})
+configure_file(cmake/ingot.pc.in ingot.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/ingot.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# check_header.sh CXX INCLUDE_DIR HEADER: <ingot/HEADER> compiles alone, twice in one file, and includes no foreign library.
+set -euo pipefail
+cxx=$1 include=$2 header=$3
+source="#include <ingot/$header>
+#include <ingot/$header>
+int main() {}"
+options=(-std=c++20 -O0 -Wall -Wextra -Wshadow -Wpedantic -Werror -I "$include" -x c++ -)
+"$cxx" -fsyntax-only "${options[@]}" <<<"$source"
+if foreign=$("$cxx" -M "${options[@]}" <<<"$source" | grep -oE '[^ ]*/(hwy|fmt|nlohmann|CLI|google)/[^ ]*|[^ ]*cblas[^ ]*|[^ ]*/src/[^ ]*'); then
+  printf 'ingot/%s lets something in that users do not have:\n%s\n' "$header" "$foreign"
+  exit 1
+fi

@@ -1,0 +1,17 @@
+// A stranger's program: one op, one error, one thread setting, all across the library's boundary.
+#include <ingot/ingot.h>
+
+#include <cstdio>
+#include <cstring>
+
+int main() {
+  ingot::set_threads(2);
+  std::printf("%s, %d threads\n", ingot::name(ingot::simd()), ingot::threads());
+  try {
+    ingot::set_threads(0);
+  } catch (const ingot::Error& error) {
+    std::printf("refused: %s\n", error.what());
+    return ingot::threads() == 2 && std::strlen(error.what()) > 10 ? 0 : 1;
+  }
+  return 1;
+}

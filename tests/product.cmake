@@ -1,0 +1,28 @@
+# Tests of the product as a user receives it: headers, size, installed package, program; and in the slow tier, another machine.
+
+# Every public header compiles alone, at -O0, without warnings, and shows nobody else's types.
+file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/ingot/*.h)
+foreach(header ${headers})
+  cmake_path(GET header FILENAME name)
+  add_test(NAME headers/${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_header.sh ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR}/include ${name})
+  set_tests_properties(headers/${name} PROPERTIES LABELS fast TIMEOUT 120)
+endforeach()
+
+if(INGOT_SHARED)
+  add_test(NAME product/size COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_size.sh $<TARGET_FILE:ingot_shared> 6000000)
+  add_test(NAME product/consumer
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/consumer ${CMAKE_CXX_COMPILER})
+  set_tests_properties(product/size product/consumer PROPERTIES LABELS fast TIMEOUT 600)
+endif()
+
+# The slow tier: the base and kernel tests for NEON, cross-compiled and run under qemu.
+find_program(INGOT_CROSS_CXX aarch64-linux-gnu-g++)
+find_program(INGOT_QEMU qemu-aarch64)
+if(INGOT_CROSS_CXX AND INGOT_QEMU)
+  add_test(NAME aarch64/build WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/build_aarch64.sh ${PROJECT_BINARY_DIR}/aarch64)
+  add_test(NAME aarch64/tests COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${PROJECT_BINARY_DIR}/aarch64 -L fast --output-on-failure --no-label-summary)
+  set_tests_properties(aarch64/build PROPERTIES FIXTURES_SETUP aarch64)
+  set_tests_properties(aarch64/tests PROPERTIES FIXTURES_REQUIRED aarch64)
+  set_tests_properties(aarch64/build aarch64/tests PROPERTIES LABELS slow TIMEOUT 3600)
+endif()

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""docs/requirements.md has one true line per requirement, the README's example is the one that is compiled, relative links in
+the documents lead somewhere, and files stay readable in a sitting."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+IDS = [f"{letter}{i}" for letter, count in (("T", 6), ("L", 7), ("G", 8), ("R", 4), ("C", 5), ("E", 3)) for i in range(1, count + 1)]
+LONG = 800  # lines
+
+ROW = re.compile(r"^\| ([A-Z]\d+) \| (.*?) \| (.*?) \|$", re.M)
+
+
+def requirement_ids():
+    """The ids of the full list where it is at hand, else those known here."""
+    source = ROOT.parent / "shared" / "REQUIREMENTS.md"
+    return re.findall(r"^\| ([A-Z]\d+) \|", source.read_text(), re.M) if source.is_file() else IDS
+
+
+def check_requirements():
+    rows = ROW.findall((ROOT / "docs/requirements.md").read_text())
+    listed = [row[0] for row in rows]
+    for missing in [i for i in requirement_ids() if i not in listed]:
+        yield f"docs/requirements.md: no line for {missing}"
+    for double in sorted({i for i in listed if listed.count(i) > 1}):
+        yield f"docs/requirements.md: more than one line for {double}"
+    for name, _, shown in rows:
+        paths = re.findall(r"`((?:tests|bench|examples)/[^`]*)`", shown)
+        for path in paths:
+            if not (ROOT / path).exists():
+                yield f"docs/requirements.md: {name} is said to be shown by {path}, which does not exist"
+        if not paths and "open" not in shown.split():
+            yield f"docs/requirements.md: {name} names neither a test or benchmark nor \"open\""
+
+
+def check_readme():
+    readme, example = ROOT / "README.md", ROOT / "examples/quickstart.cc"
+    if not readme.is_file() or not example.is_file():
+        yield "README.md or examples/quickstart.cc is missing"
+        return
+    blocks = re.findall(r"^```cpp\n(.*?)^```", readme.read_text(), re.M | re.S)
+    if not blocks:
+        yield "README.md: no ```cpp example"
+    elif blocks[0].strip() not in example.read_text():
+        yield "README.md: the first example differs from examples/quickstart.cc, which is the one that the tests compile"
+
+
+def check_links(files):
+    for name in files:
+        if name.endswith(".md"):
+            for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", (ROOT / name).read_text()):
+                if "://" not in target and not (ROOT / name).parent.joinpath(target).exists():
+                    yield f"{name}: the link to {target} leads nowhere"
+
+
+def warn_long(files):
+    for name in files:
+        if name.endswith((".cc", ".h", ".py", ".sh", ".cmake")) or name == "dev":
+            text = (ROOT / name).read_text()
+            lines = text.count("\n")
+            if lines > LONG and "enerated by" not in text[:400]:
+                print(f"warning: {name} has {lines} lines; is there a seam?")
+
+
+def main():
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    files = [name for name in tracked if name and (ROOT / name).is_file()]
+    warn_long(files)
+    problems = [*check_requirements(), *check_readme(), *check_links(files)]
+    print("\n".join(problems), end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""The rules between rooms: a room includes only rooms to its left, public headers include nothing from src/, and kernels see
+no tensor, allocate nothing and throw nothing."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ORDER = ["base", "kernels", "ops", "graph"]
+LEFT = {room: set(ORDER[:i]) for i, room in enumerate(ORDER)}
+LEFT["nn"] = LEFT["io"] = set(ORDER)
+for system in ("gates", "rl", "logic"):  # siblings that never include each other
+    LEFT[system] = set(ORDER) | {"nn", "io"}
+LEFT["cli"] = set(LEFT) | {"everything"}
+
+# The room that a public header belongs to is the one with the source file of the same name; these have none, or another's.
+HEADER_ROOM = {"op.h": "ops", "ops.h": "ops", "ingot.h": "everything"}
+# What kernels may not even reach through other headers, and may not write.
+KERNELS_MAY_NOT_SEE = {"tensor.h", "error.h"}
+KERNELS_MAY_NOT_SAY = re.compile(r"\b(?:throw|new|malloc|calloc|aligned_alloc|std::vector|std::string|std::unique_ptr)\b")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
+COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
+
+
+def resolve(path, included):
+    """The project's file that an #include names, or None for somebody else's."""
+    for folder in (path.parent, ROOT / "include", ROOT / "src"):
+        candidate = folder / included
+        if candidate.is_file() and ROOT in candidate.resolve().parents:
+            return candidate.resolve()
+    return None
+
+
+def room_of(path):
+    """base, kernels, ... for what lives in src/ or include/ingot/; None elsewhere."""
+    parts = path.relative_to(ROOT).parts
+    if parts[0] == "src":
+        return parts[1]
+    if parts[:2] == ("include", "ingot"):
+        name = parts[2]
+        if name in HEADER_ROOM:
+            return HEADER_ROOM[name]
+        stem = pathlib.Path(name).stem
+        return next((room for room in LEFT if (ROOT / "src" / room / f"{stem}.cc").is_file()), "base")
+    return None
+
+
+def includes(path, cache={}):
+    if path not in cache:
+        found = ((name, resolve(path, name)) for name in INCLUDE.findall(path.read_text()))
+        cache[path] = [(name, target) for name, target in found if target]
+    return cache[path]
+
+
+def reach(path):
+    """Every file of the project that `path` includes, directly or not."""
+    seen, todo = set(), [path]
+    while todo:
+        for _, target in includes(todo.pop()):
+            if target not in seen:
+                seen.add(target)
+                todo.append(target)
+    return seen
+
+
+def check_file(path):
+    room = room_of(path)
+    if room is None or room not in LEFT:
+        return
+    public = "include" in path.relative_to(ROOT).parts
+    for name, target in includes(path):
+        other = room_of(target)
+        if public and "src" in target.relative_to(ROOT).parts:
+            yield f"a public header includes {name} from src/"
+        elif other is None:
+            yield f"includes {name}, which is neither in src/ nor in include/ingot/"
+        elif other != room and other not in LEFT[room]:
+            yield f"{room} includes {name} of {other}, which is not to its left"
+    if room == "kernels":
+        for target in reach(path):
+            if target.name in KERNELS_MAY_NOT_SEE:
+                yield f"kernels may not see {target.relative_to(ROOT)}"
+        code = COMMENT_OR_STRING.sub(" ", INCLUDE.sub("", path.read_text()))
+        for word in sorted(set(KERNELS_MAY_NOT_SAY.findall(code))):
+            yield f"kernels never allocate and never throw, but here is `{word}`"
+
+
+def main():
+    files = [p for folder in ("src", "include") for p in sorted((ROOT / folder).rglob("*")) if p.suffix in (".cc", ".h", ".inc")]
+    problems = [f"{path.relative_to(ROOT)}: {problem}" for path in files for problem in check_file(path)]
+    print("\n".join(problems), end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
