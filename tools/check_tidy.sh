@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# check_tidy.sh BUILD_DIR: clang-tidy on the sources that changed since the main branch (or, on it, since the previous commit).
-# Headers are looked at through the sources that changed with them. Sources that Highway compiles once per SIMD target
-# (foreach_target.h) are left out: clang cannot parse its target attributes in one pass the way GCC compiles them.
+# check_tidy.sh BUILD_DIR [--all]: clang-tidy on the sources that changed since the main branch (or, on it, since the previous
+# commit), or on all of them. Headers are looked at through the sources that include them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1
@@ -12,11 +11,9 @@ if [ -z "$base" ] || [ "$base" = "$(git rev-parse HEAD)" ]; then
 fi
 files=()
 while IFS= read -r file; do
-  if [ -f "$file" ] && grep -qF "/$file\"" "$build/compile_commands.json" && ! grep -q 'foreach_target\.h' "$file"; then
-    files+=("$file")
-  fi
-done < <({ git diff --name-only "$base" -- '*.cc'; git ls-files --others --exclude-standard -- '*.cc'; } | sort -u)
+  if [ -f "$file" ] && grep -qF "/$file\"" "$build/compile_commands.json"; then files+=("$file"); fi
+done < <(if [ "${2:-}" = --all ]; then git ls-files '*.cc'; else git diff --name-only "$base" -- '*.cc'; fi)
 if [ ${#files[@]} -eq 0 ]; then exit 0; fi
 
 printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy-14 -p "$build" --quiet \
-  --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ignored-optimization-argument 2> >(grep -v 'warnings generated\|warnings treated as' >&2)
+  --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ignored-optimization-argument 2> >(grep -v 'generated\.$\|warnings treated as\|^Error while processing' >&2)
