@@ -1,0 +1,37 @@
+// The two convolution engines. Between them they do every shape; conv.cc chooses.
+#pragma once
+#include "kernels/conv_plan.h"
+
+namespace ingot::kernels::conv {
+
+/// One job for an engine: `forward` correlates x with w, else dy with w phase by phase (the input gradient).
+template <class T>
+struct Correlate {
+  const ConvShape& shape;
+  bool forward;
+  const T *source, *weights, *bias;  // bias may be null
+  bool relu;
+  T* out;
+
+  int64_t phases() const { return forward ? 1 : input_phases(shape); }
+  Correlation phase(int64_t i) const { return forward ? forward_correlation(shape) : input_phase(shape, i); }
+};
+
+// Output channels lie in the lanes of a vector, the source is read element by element: any stride and any spatial extent run
+// at full speed, but fewer channels than lanes are wasted and outputs are transposed once.
+template <class T>
+void correlate_by_channels(const Correlate<T>& job, void* scratch, const Team& team);
+size_t correlate_by_channels_scratch(const ConvShape& shape, bool forward, size_t element_size, int team_size);
+template <class T>
+void grad_kernel_by_channels(const ConvShape& shape, const T* x, const T* dy, T* dw, void* scratch, const Team& team);
+size_t grad_kernel_by_channels_scratch(const ConvShape& shape, size_t element_size, int team_size);
+
+// Output positions lie in the lanes: for depthwise and other groups of few channels, and for short sums.
+template <class T>
+void correlate_by_positions(const Correlate<T>& job, void* scratch, const Team& team);
+size_t correlate_by_positions_scratch(const ConvShape& shape, bool forward, size_t element_size, int team_size);
+template <class T>
+void grad_kernel_by_positions(const ConvShape& shape, const T* x, const T* dy, T* dw, void* scratch, const Team& team);
+size_t grad_kernel_by_positions_scratch(const ConvShape& shape, size_t element_size, int team_size);
+
+}  // namespace ingot::kernels::conv

@@ -1,0 +1,46 @@
+// Matrix product with any strides, batches and a fused epilogue; f32 and f64.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "ingot/threads.h"
+#include "kernels/activation.h"
+
+namespace ingot::kernels {
+
+/// c = activation(alpha · a·b [+ c] [+ biases]) for `batch` pairs of an m×k and a k×n matrix. Strides count elements and may
+/// be anything, also negative; a unit stride in either direction of a and b, and c_col == 1 or c_row == 1, are fast.
+/// c must not overlap a or b.
+template <class T>
+struct Gemm {
+  int64_t m = 0, n = 0, k = 0;
+  const T* a = nullptr;
+  int64_t a_row = 0, a_col = 1;  // element (i, p) is a[i * a_row + p * a_col]
+  const T* b = nullptr;
+  int64_t b_row = 0, b_col = 1;
+  T* c = nullptr;
+  int64_t c_row = 0, c_col = 1;
+  T alpha = 1;
+  bool accumulate = false;         // add to what c holds
+  const T* column_bias = nullptr;  // n values, or null
+  const T* row_bias = nullptr;     // m values, or null
+  Activation activation = Activation::kNone;
+  int64_t batch = 1, a_batch = 0, b_batch = 0, c_batch = 0;  // 0 shares the operand between the batches
+};
+
+/// Bytes of scratch (64-byte aligned) that gemm() needs with a team of at most `team_size`; strides do not change them.
+template <class T>
+size_t gemm_scratch(const Gemm<T>& g, int team_size);
+
+/// Every member of the team calls it with the same arguments; no barrier inside, so the caller puts one before c is read
+/// by another member. A result's bits depend on shapes and strides only, never on the team.
+template <class T>
+void gemm(const Gemm<T>& g, void* scratch, const Team& team);
+
+/// Floating-point operations of the product, for the caller's choice between one thread and many.
+template <class T>
+double gemm_flops(const Gemm<T>& g) {
+  return 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k) * static_cast<double>(g.batch);
+}
+
+}  // namespace ingot::kernels

@@ -1,0 +1,70 @@
+#include "ops/checks.h"
+
+#include <string>
+
+namespace ingot {
+
+void fail(const Call& call, const std::string& what, const std::string& hint) {
+  std::string shapes;
+  for (int i = 0; i < call.count(); i++) {
+    if (i > 0) shapes += ", ";
+    shapes += call.has(i) ? std::string(name(call.in(i).dtype())) + " " + to_string(call.in(i).shape()) : "none";
+    if (i == 3 && call.count() > 5) {
+      shapes += ", …";
+      break;
+    }
+  }
+  throw Error(std::string(call.op.name) + ": " + what + (shapes.empty() ? "" : " (" + shapes + ")") + " — " + hint);
+}
+
+void require_type(const Call& call, DType type) {
+  const Types types = call.op.types;
+  if (is_float(type) || (types != Types::kFloats && is_number(type))) return;
+  if (types == Types::kAll && (type == kU8 || type == kBool)) return;
+  if (type == kF16 || type == kBF16)
+    fail(call, std::string(name(type)) + " is a storage type", "convert with to(x, kF32) first");
+  fail(call, std::string("not defined for ") + name(type),
+       types == Types::kFloats ? "convert with to(x, kF32)" : "convert with to(x, kF32) or to(x, kI64)");
+}
+
+void require_rank(const Call& call, int i, int rank, const char* meaning) {
+  if (call.in(i).rank() != rank)
+    fail(call, "input " + std::to_string(i) + " has " + std::to_string(call.in(i).rank()) + " axes",
+         "it must be " + std::string(meaning));
+}
+
+void require_same_type(const Call& call, int i, int j) {
+  if (call.in(i).dtype() != call.in(j).dtype())
+    fail(call, std::string("element types ") + name(call.in(i).dtype()) + " and " + name(call.in(j).dtype()) + " differ",
+         "convert one with to()");
+}
+
+void require_indices(const Call& call, int i) {
+  const DType type = call.in(i).dtype();
+  if (type != kI32 && type != kI64)
+    fail(call, std::string("indices are ") + name(type), "give them as i32 or i64 (to(x, kI64))");
+}
+
+int64_t index_at(const Tensor& t, int64_t k) {
+  int64_t offset = k;
+  if (!t.is_contiguous()) {
+    offset = 0;
+    for (int a = t.rank() - 1; a >= 0; a--) {
+      offset += k % t.shape()[a] * t.strides()[a];
+      k /= t.shape()[a];
+    }
+  }
+  return t.dtype() == kI32 ? static_cast<const int32_t*>(t.raw())[offset] : static_cast<const int64_t*>(t.raw())[offset];
+}
+
+void require_index_range(const Call& call, int i, int64_t low, int64_t high) {
+  const Tensor& t = call.in(i);
+  for (int64_t k = 0; k < t.numel(); k++) {
+    const int64_t index = index_at(t, k);
+    if (index < low || index >= high)
+      fail(call, "index " + std::to_string(index) + " at position " + std::to_string(k) + " is out of range",
+           "indices must lie in " + std::to_string(low) + " … " + std::to_string(high - 1));
+  }
+}
+
+}  // namespace ingot

@@ -1,0 +1,23 @@
+// Sentences for inputs that do not fit, shared by the shape rules.
+#pragma once
+#include "ingot/error.h"
+#include "ingot/op.h"
+
+namespace ingot {
+
+/// An Error in the house's form: "op: what (shapes of the inputs) — hint".
+[[noreturn]] void fail(const Call& call, const std::string& what, const std::string& hint);
+/// Fails unless the op is defined for elements of this type.
+void require_type(const Call& call, DType type);
+/// Fails unless input i has `rank` axes; `meaning` names them, as in "[batch, channels, length]".
+void require_rank(const Call& call, int i, int rank, const char* meaning);
+/// Fails unless inputs i and j have one element type.
+void require_same_type(const Call& call, int i, int j);
+/// Fails unless input i holds i32 or i64.
+void require_indices(const Call& call, int i);
+/// Fails unless every value of input i (i32 or i64) lies in [low, high).
+void require_index_range(const Call& call, int i, int64_t low, int64_t high);
+/// Element k, in row-major order, of an index tensor of any layout.
+int64_t index_at(const Tensor& indices, int64_t k);
+
+}  // namespace ingot

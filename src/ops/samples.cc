@@ -1,0 +1,59 @@
+#include "ops/samples.h"
+
+#include "ops/elementwise.h"
+
+namespace ingot {
+
+uint64_t Samples::next() {  // splitmix64
+  uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+Tensor Samples::real(const Dims& shape, double low, double high) {
+  Tensor t = Tensor::empty(shape, dtype_);
+  char* p = static_cast<char*>(t.raw());
+  for (int64_t i = 0; i < t.numel(); i++, p += size_of(dtype_))
+    store_from_double(p, dtype_, low + (high - low) * static_cast<double>(next() >> 11) * 0x1p-53);
+  return t;
+}
+
+Tensor Samples::indices(const Dims& shape, int64_t low, int64_t high, DType dtype) {
+  Tensor t = Tensor::empty(shape, dtype);
+  char* p = static_cast<char*>(t.raw());
+  for (int64_t i = 0; i < t.numel(); i++, p += size_of(dtype))
+    store_from_double(p, dtype, static_cast<double>(low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low))));
+  return t;
+}
+
+Tensor Samples::mask(const Dims& shape) { return indices(shape, 0, 2, kBool); }
+
+void sample_elementwise(Samples& s) {
+  // One row per shape of the operands; unary ops use the first. The attributes are all reals, in signature order.
+  static const Dims kShapes[][3] = {{{}, {}, {}},           {{1}, {1}, {1}},          {{0, 3}, {0, 3}, {0, 3}},
+                                    {{7}, {7}, {7}},        {{33}, {33}, {33}},       {{3, 5}, {3, 5}, {3, 5}},
+                                    {{4, 1}, {1, 6}, {6}},  {{2, 3, 4}, {4}, {3, 1}}, {{5}, {2, 1, 5}, {2, 1, 1}},
+                                    {{1, 1}, {70}, {70, 1}}, {{2, 1, 3, 1}, {4, 1, 5}, {}}, {{300, 3}, {3}, {300, 1}}};
+  const Op& op = s.op();
+  const std::string_view signature(op.signature);
+  Attrs attrs;
+  int inputs = 1;
+  size_t at = signature.find('(');
+  for (size_t comma = signature.find(','); comma != std::string_view::npos; comma = signature.find(',', comma + 1)) {
+    const size_t colon = signature.find(':', comma), next = signature.find_first_of(",)", comma + 1);
+    if (colon == std::string_view::npos || colon > next) inputs++;
+  }
+  for (size_t colon = signature.find(':', at); colon != std::string_view::npos; colon = signature.find(':', colon + 1)) {
+    const size_t start = signature.find_last_of(" (", colon) + 1;
+    attrs.set(signature.substr(start, colon - start), 0.75 + 0.5 * attrs.size());
+  }
+  for (const auto& shapes : kShapes) {
+    std::vector<Tensor> operands;
+    for (int i = 0; i < inputs; i++)
+      operands.push_back(inputs == 3 && i == 0 ? s.mask(shapes[i]) : s.real(shapes[i]));
+    s.add(std::move(operands), attrs);
+  }
+}
+
+}  // namespace ingot
