@@ -68,8 +68,8 @@ HWY_INLINE V GeluErf(D d, V x) {
   const V t = hn::Div(one, hn::MulAdd(a, Constant(d, 0.3f, 0.2), one));
   V p;
   if constexpr (kIsF32<D>) {
-    p = Horner(d, t, 7.37266282e-6f, 0.119484201f, 0.121945314f, 0.0945856124f, 0.142765984f, -0.0768408775f, 0.228953004f,
-               -0.169308111f, 0.0384075381f);
+    p = Horner(d, t, 7.37266282e-6f, 0.119484201f, 0.121945314f, 0.0945856124f, 0.142765984f, -0.0768408775f,
+               0.228953004f, -0.169308111f, 0.0384075381f);
   } else {
     p = Horner(d, t, 6.86959586079192552e-12, 0.0797884556191766486, 0.0797884703826459984, 0.0765966452694148703,
                0.0702174212439155981, 0.0609877587479610156, 0.0500401619349097188, 0.0361457439386209944,
@@ -82,7 +82,7 @@ HWY_INLINE V GeluErf(D d, V x) {
   const auto s = SplitScale(d, e.bits);
   const V tail = hn::Mul(hn::Mul(p, hn::Add(e.expm1_r, one)), s.first);  // Φ(−a) before the factor that may underflow
   const V negative = hn::Mul(hn::Mul(tail, bounded), s.second);
-  return hn::IfNegativeThenElse(x, negative, hn::NegMulAdd(hn::Mul(tail, s.second), x, x));
+  return hn::IfNegativeThenElse(x, negative, hn::Mul(x, hn::Sub(one, hn::Mul(tail, s.second))));
 }
 
 }  // namespace ingot::kernels::HWY_NAMESPACE

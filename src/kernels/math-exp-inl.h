@@ -12,8 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace ingot::kernels::HWY_NAMESPACE {
 
-// x = n ln2 + r with |r| ≤ ln2 / 2. Adding 1.5·2^mantissa rounds to an integer and leaves it in the low bits of the sum;
-// `bias` rides along so that a shift turns those bits into the exponent of a power of two.
+// x = n ln2 + r with |r| ≤ ln2 / 2. Adding 1.5·2^mantissa rounds to an integer and leaves it in the low bits of the
+// sum; `bias` rides along so that a shift turns those bits into the exponent of a power of two.
 template <class D>
 struct ExpReduction {
   hn::Vec<D> expm1_r;                     // e^r − 1
@@ -51,8 +51,8 @@ HWY_INLINE hn::Vec<D> PowerOfTwo(D d, hn::Vec<hn::RebindToUnsigned<D>> bits) {
   return hn::BitCast(d, hn::ShiftLeft<kMantissaBits<D>>(bits));
 }
 
-// 2^n in two factors, of a reduction whose bias was twice kExponentBias: together they reach infinity and the subnormals,
-// and the second product is the only one that rounds.
+// 2^n in two factors, of a reduction whose bias was twice kExponentBias: together they reach infinity and the
+// subnormals, and the second product is the only one that rounds.
 template <class D>
 struct Scale {
   hn::Vec<D> first, second;
@@ -63,10 +63,10 @@ HWY_INLINE Scale<D> SplitScale(D d, hn::Vec<hn::RebindToUnsigned<D>> bits) {
   return {PowerOfTwo(d, half), PowerOfTwo(d, hn::Sub(bits, half))};
 }
 
-// Below this e^x rounds to zero, above to infinity.
+// Below this e^x rounds to zero, even times |x|; above it rounds to infinity.
 template <class D>
 HWY_INLINE hn::Vec<D> ExpLow(D d) {
-  return Constant(d, -104.0f, -746.0);
+  return Constant(d, -120.0f, -800.0);
 }
 template <class D>
 HWY_INLINE hn::Vec<D> ExpHigh(D d) {
@@ -125,7 +125,7 @@ HWY_INLINE V Sigmoid(D d, V x) {
 /// x · sigmoid(x), 0 at −∞. f32 3 ULP, f64 3 ULP.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Silu(D d, V x) {
-  const V bounded = AtLeast(d, x, Constant(d, -120.0f, -800.0));  // below, the result is −0 and −∞ · 0 is avoided
+  const V bounded = AtLeast(d, x, ExpLow(d));  // below, the result is −0 and −∞ · 0 is avoided
   return TimesSigmoid(d, bounded, bounded);
 }
 

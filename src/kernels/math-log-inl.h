@@ -91,7 +91,8 @@ HWY_INLINE V Log1p(D d, V x) {
   // What the sum lost, exactly, brought to the scale of f: at k = 0, f becomes x again.
   const V moved = hn::Sub(u, one);
   const V lost = hn::Add(hn::Sub(one, hn::Sub(u, moved)), hn::Sub(x, moved));
-  const V sum = hn::Add(hn::Neg(parts.k), Constant(d, 0x1.8p23f + 127, 0x1.8p52 + 1023));
+  const V shift = Constant(d, 0x1.8p23f, 0x1.8p52);
+  const V sum = hn::Max(hn::Sub(hn::Add(shift, hn::Set(d, kExponentBias<D>)), parts.k), shift);
   const V f = hn::MulAdd(lost, PowerOfTwo(d, hn::BitCast(du, sum)), parts.f);
   return hn::CopySign(LogAtEdges(d, u, LogOfParts(d, parts.k, f)), x);  // the sign of −0
 }

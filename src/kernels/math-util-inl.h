@@ -59,7 +59,8 @@ HWY_INLINE V AtLeast(D, V x, V limit) {
 #endif
 }
 
-/// `result` with the lanes of `mask` replaced by `libm` of the arguments' lanes: right everywhere, slow, for rare lanes.
+/// `result` with the lanes of `mask` replaced by `libm` of the arguments' lanes: right everywhere, slow, for rare
+/// lanes.
 template <class D, class V, class M, class Libm, class... Arg>
 HWY_NOINLINE V ReplaceLanes(D d, M mask, V result, Libm libm, Arg... arg) {
   using T = hn::TFromD<D>;
