@@ -96,7 +96,8 @@ void fill_phase(const Correlation& c, const Box& box, const int64_t* low, const 
     }
 }
 
-// Copies what `strip` sees of `channels` channels from `channel` on; x is the group's first channel in the first sample.
+// Copies what `strip` sees of `channels` channels from `channel` on; x is the group's first channel in the first
+// sample.
 template <class T>
 void fill_box(const Correlation& c, const Box& box, const Strip& strip, int64_t channel, int64_t channels, const T* x,
               T* to) {

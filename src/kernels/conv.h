@@ -8,8 +8,9 @@
 
 namespace ingot::kernels {
 
-/// x is [batch, in_channels, in...], w [out_channels, in_channels / groups, kernel...], y [batch, out_channels, out...].
-/// Output position j reads input position j * stride + k * dilation - pad; what lies outside the input counts as zero.
+/// x is [batch, in_channels, in...], w [out_channels, in_channels / groups, kernel...], y [batch, out_channels,
+/// out...]. Output position j reads input position j * stride + k * dilation - pad; what lies outside the input counts
+/// as zero.
 struct ConvShape {
   int64_t batch, in_channels, out_channels, groups;
   int64_t in[3], out[3], kernel[3], stride[3], pad[3], dilation[3];
@@ -20,8 +21,8 @@ size_t conv_forward_scratch(const ConvShape& shape, size_t element_size, int tea
 size_t conv_grad_input_scratch(const ConvShape& shape, size_t element_size, int team_size);
 size_t conv_grad_kernel_scratch(const ConvShape& shape, size_t element_size, int team_size);
 
-// Every member of the team calls these with the same arguments. A result's bits depend on the shape only, never on the team.
-// The caller puts a barrier before another member reads the result.
+// Every member of the team calls these with the same arguments. A result's bits depend on the shape only, never on the
+// team. The caller puts a barrier before another member reads the result.
 
 /// y = conv(x, w) [+ bias per output channel], then max(0, y) with `relu`. `bias` may be null.
 template <class T>
@@ -36,7 +37,8 @@ void conv_grad_input(const ConvShape& shape, const T* dy, const T* w, T* dx, voi
 template <class T>
 void conv_grad_kernel(const ConvShape& shape, const T* x, const T* dy, T* dw, void* scratch, const Team& team);
 
-/// columns[n, c * taps + tap, position] = the element of x that `tap` sees from that output position. Groups play no part.
+/// columns[n, c * taps + tap, position] = the element of x that `tap` sees from that output position. Groups play no
+/// part.
 template <class T>
 void im2col(const ConvShape& shape, const T* x, T* columns, const Team& team);
 

@@ -17,8 +17,8 @@ struct Correlate {
   Correlation phase(int64_t i) const { return forward ? forward_correlation(shape) : input_phase(shape, i); }
 };
 
-// Output channels lie in the lanes of a vector, the source is read element by element: any stride and any spatial extent run
-// at full speed, but fewer channels than lanes are wasted and outputs are transposed once.
+// Output channels lie in the lanes of a vector, the source is read element by element: any stride and any spatial
+// extent run at full speed, but fewer channels than lanes are wasted and outputs are transposed once.
 template <class T>
 void correlate_by_channels(const Correlate<T>& job, void* scratch, const Team& team);
 size_t correlate_by_channels_scratch(const ConvShape& shape, bool forward, size_t element_size, int team_size);

@@ -16,8 +16,8 @@ inline int64_t even_piece(int64_t n, int64_t limit) {
   return n <= limit ? std::max<int64_t>(n, 1) : ceil_div(n, ceil_div(n, std::max<int64_t>(limit, 1)));
 }
 
-/// One spatial axis: output j is the sum over taps i of source[j * step + first + i * increment] times the kernel's element
-/// kernel_first + i * kernel_increment, and lies at place out_first + j * out_step.
+/// One spatial axis: output j is the sum over taps i of source[j * step + first + i * increment] times the kernel's
+/// element kernel_first + i * kernel_increment, and lies at place out_first + j * out_step.
 struct Axis {
   int64_t source, count, step, taps, first, increment, kernel_first, kernel_increment, out_first, out_step;
   int64_t lowest() const { return increment < 0 ? first + (taps - 1) * increment : first; }
@@ -36,7 +36,9 @@ struct Correlation {
   int64_t source_plane() const { return axis[0].source * axis[1].source * axis[2].source; }
   int64_t out_plane() const { return out[0] * out[1] * out[2]; }
   int64_t weight_group() const { return in_channels * out_channels * kernel[0] * kernel[1] * kernel[2]; }
-  bool has_plain_weights() const { return weight_in == taps(); }  // w is an out_channels x depth matrix, as forward has it
+  bool has_plain_weights() const {
+    return weight_in == taps();
+  }  // w is an out_channels x depth matrix, as forward has it
 
   /// Where tap t lies in the kernel.
   int64_t kernel_place(int64_t t) const {
@@ -63,8 +65,8 @@ inline Correlation forward_correlation(const ConvShape& s) {
 
 inline int64_t input_phases(const ConvShape& s) { return s.stride[0] * s.stride[1] * s.stride[2]; }
 
-/// The input gradient at the places that are `phase` modulo the stride: a correlation of dy without stride, with those taps
-/// of the kernel that reach these places.
+/// The input gradient at the places that are `phase` modulo the stride: a correlation of dy without stride, with those
+/// taps of the kernel that reach these places.
 inline Correlation input_phase(const ConvShape& s, int64_t phase) {
   const int64_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
   const int64_t in_channels = s.in_channels / s.groups;
@@ -117,8 +119,8 @@ struct Strips {
   }
 };
 
-/// The part of the source that a strip sees, copied with zeros where it lies outside. With `split`, each axis is laid out
-/// phase by phase of its step, so that the places that consecutive outputs read lie next to each other.
+/// The part of the source that a strip sees, copied with zeros where it lies outside. With `split`, each axis is laid
+/// out phase by phase of its step, so that the places that consecutive outputs read lie next to each other.
 struct Box {
   int64_t split[3], extent[3];  // phases per axis; length of one phase
   int64_t phase_pitch, channel_pitch, sample_pitch;
@@ -154,7 +156,8 @@ struct Box {
   }
 };
 
-/// Input channels are taken in blocks so that the weights of a panel, and what a tile reads of the box, stay in the first cache.
+/// Input channels are taken in blocks so that the weights of a panel, and what a tile reads of the box, stay in the
+/// first cache.
 struct Blocks {
   int64_t channels, count;
   Strips strips;
@@ -199,8 +202,8 @@ inline void tap_offsets(const Correlation& c, const Box& box, int64_t channels, 
   for (int64_t k = taps; k < channels * taps; ++k) offset[k] = offset[k - taps] + box.channel_pitch;
 }
 
-/// Calls body(position, length, place) for every run of outputs of the strip that lie at equal distances; `position` counts
-/// within the strip, `place` is where the run begins in the output, for the first channel of the group.
+/// Calls body(position, length, place) for every run of outputs of the strip that lie at equal distances; `position`
+/// counts within the strip, `place` is where the run begins in the output, for the first channel of the group.
 template <class Body>
 void for_runs(const Correlation& c, const Strip& strip, int64_t group, Body&& body) {
   const int64_t channels = c.groups * c.out_channels, width = strip.size[3];
@@ -222,7 +225,7 @@ void for_runs(const Correlation& c, const Strip& strip, int64_t group, Body&& bo
 /// Cuts a scratch area into aligned arrays; with a null base it only counts.
 class Carver {
  public:
-  explicit Carver(void* base) : base_(static_cast<char*>(base)) {}
+  explicit Carver(void* base) : base_(reinterpret_cast<uintptr_t>(base)) {}
   template <class U>
   U* take(int64_t count) {
     U* p = reinterpret_cast<U*>(base_ + used_);
@@ -230,9 +233,11 @@ class Carver {
     return p;
   }
   size_t used() const { return used_; }
+  /// What lies `skip` bytes behind the part in use.
+  Carver rest(size_t skip = 0) const { return Carver(reinterpret_cast<void*>(base_ + used_ + skip)); }
 
  private:
-  char* base_;
+  uintptr_t base_;
   size_t used_ = 0;
 };
 
