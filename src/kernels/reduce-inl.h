@@ -42,24 +42,34 @@ HWY_INLINE void store_few(hn::Vec<D> v, D d, T* p, int64_t n) {
 // What a reduction does: `map` on each element (c is the output's centre), `join` of two partial results.
 struct AddJoin {
   template <class D>
-  static HWY_INLINE hn::Vec<D> identity(D d) { return hn::Zero(d); }
+  static HWY_INLINE hn::Vec<D> identity(D d) {
+    return hn::Zero(d);
+  }
   template <class V>
-  static HWY_INLINE V join(V a, V b) { return hn::Add(a, b); }
+  static HWY_INLINE V join(V a, V b) {
+    return hn::Add(a, b);
+  }
   static float join(float a, float b) { return a + b; }
   static double join(double a, double b) { return a + b; }
 };
 struct PlainMap {
   template <class D, class V>
-  static HWY_INLINE V map(D, V x, V) { return x; }
+  static HWY_INLINE V map(D, V x, V) {
+    return x;
+  }
 };
 struct SumOp : AddJoin, PlainMap {};
 struct SumSquaresOp : AddJoin {
   template <class D, class V>
-  static HWY_INLINE V map(D, V x, V) { return hn::Mul(x, x); }
+  static HWY_INLINE V map(D, V x, V) {
+    return hn::Mul(x, x);
+  }
 };
 struct SumAbsOp : AddJoin {
   template <class D, class V>
-  static HWY_INLINE V map(D, V x, V) { return hn::Abs(x); }
+  static HWY_INLINE V map(D, V x, V) {
+    return hn::Abs(x);
+  }
 };
 struct SquaredDifferenceOp : AddJoin {
   template <class D, class V>
@@ -70,33 +80,47 @@ struct SquaredDifferenceOp : AddJoin {
 };
 struct ProdOp : PlainMap {
   template <class D>
-  static HWY_INLINE hn::Vec<D> identity(D d) { return hn::Set(d, hn::TFromD<D>(1)); }
+  static HWY_INLINE hn::Vec<D> identity(D d) {
+    return hn::Set(d, hn::TFromD<D>(1));
+  }
   template <class V>
-  static HWY_INLINE V join(V a, V b) { return hn::Mul(a, b); }
+  static HWY_INLINE V join(V a, V b) {
+    return hn::Mul(a, b);
+  }
   static float join(float a, float b) { return a * b; }
   static double join(double a, double b) { return a * b; }
 };
 
-// x86's max returns its second operand when either is NaN: a NaN already in `a` stays, one that arrives in `x` is blended
-// in. Other targets propagate NaN by themselves.
+// x86's max returns its second operand when either is NaN: a NaN already in `a` stays, one that arrives in `x` is
+// blended in. Other targets propagate NaN by themselves.
 struct MaxOp : PlainMap {
   template <class D>
-  static HWY_INLINE hn::Vec<D> identity(D d) { return hn::Set(d, -std::numeric_limits<hn::TFromD<D>>::infinity()); }
+  static HWY_INLINE hn::Vec<D> identity(D d) {
+    return hn::Set(d, -std::numeric_limits<hn::TFromD<D>>::infinity());
+  }
   template <class V>
-  static HWY_INLINE V join(V a, V x) { return hn::IfThenElse(hn::IsNaN(x), x, hn::Max(x, a)); }
+  static HWY_INLINE V join(V a, V x) {
+    return hn::IfThenElse(hn::IsNaN(x), x, hn::Max(x, a));
+  }
   static float join(float a, float b) { return a != a || a > b ? a : b; }
   static double join(double a, double b) { return a != a || a > b ? a : b; }
 };
 struct MinOp : PlainMap {
   template <class D>
-  static HWY_INLINE hn::Vec<D> identity(D d) { return hn::Set(d, std::numeric_limits<hn::TFromD<D>>::infinity()); }
+  static HWY_INLINE hn::Vec<D> identity(D d) {
+    return hn::Set(d, std::numeric_limits<hn::TFromD<D>>::infinity());
+  }
   template <class V>
-  static HWY_INLINE V join(V a, V x) { return hn::IfThenElse(hn::IsNaN(x), x, hn::Min(x, a)); }
+  static HWY_INLINE V join(V a, V x) {
+    return hn::IfThenElse(hn::IsNaN(x), x, hn::Min(x, a));
+  }
   static float join(float a, float b) { return a != a || a < b ? a : b; }
   static double join(double a, double b) { return a != a || a < b ? a : b; }
 };
 
-constexpr int64_t kReduceBlock = 2048;  // elements that are folded without a cascade
+/// Elements that are folded without a cascade: sixteen into each of eight accumulators.
+template <class D>
+constexpr int64_t kReduceBlock = 128 * static_cast<int64_t>(hn::MaxLanes(D()));
 
 /// Folds the lanes of v, halves onto each other.
 template <class Op, class D>
@@ -108,7 +132,7 @@ HWY_INLINE hn::TFromD<D> join_lanes(D d, hn::Vec<D> v) {
   return lanes[0];
 }
 
-/// Folds n ≤ kReduceBlock contiguous elements into the lanes of one vector.
+/// Folds n ≤ kReduceBlock<D> contiguous elements into the lanes of one vector.
 template <class Op, class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> join_block(D d, const T* p, int64_t n, hn::Vec<D> c) {
   using V = hn::Vec<D>;
@@ -143,8 +167,9 @@ HWY_INLINE hn::Vec<D> join_block(D d, const T* p, int64_t n, hn::Vec<D> c) {
 
 constexpr int kCascadeLevels = 6, kCascadeFan = 16;
 
-/// A sum of many vectors whose error grows with the logarithm of their number: sixteen go into one of the next level.
-template <class Op, class D>
+/// Folds many vectors into one double. Floats are widened, so that only the error inside a block remains; doubles go
+/// through levels, sixteen into one of the next, so that the error grows with the logarithm of their number.
+template <class Op, class D, class T = hn::TFromD<D>>
 class Cascade {
  public:
   explicit HWY_INLINE Cascade(D d) : d_(d) {
@@ -158,23 +183,49 @@ class Cascade {
       hn::Store(Op::identity(d_), d_, sums_[k]);
     }
   }
-  HWY_INLINE hn::Vec<D> total() const {
+  HWY_INLINE double total() const {
     hn::Vec<D> v = hn::Load(d_, sums_[0]);
     for (int k = 1; k < kCascadeLevels; ++k) v = Op::join(hn::Load(d_, sums_[k]), v);
-    return v;
+    return join_lanes<Op>(d_, v);
   }
 
  private:
   D d_;
-  HWY_ALIGN hn::TFromD<D> sums_[kCascadeLevels][hn::MaxLanes(D())];
+  HWY_ALIGN T sums_[kCascadeLevels][hn::MaxLanes(D())];
   int counts_[kCascadeLevels] = {};
+};
+
+template <class Op, class D>
+class Cascade<Op, D, float> {
+  using Wide = hn::ScalableTag<double>;
+  using Half = hn::Rebind<float, Wide>;
+
+ public:
+  explicit HWY_INLINE Cascade(D) {
+    hn::Store(Op::identity(Wide()), Wide(), low_);
+    hn::Store(Op::identity(Wide()), Wide(), high_);
+  }
+  HWY_INLINE void add(hn::Vec<D> v) {
+    const Wide w;
+    hn::Store(Op::join(hn::Load(w, low_), hn::PromoteTo(w, hn::LowerHalf(Half(), v))), w, low_);
+    hn::Store(Op::join(hn::Load(w, high_), hn::PromoteTo(w, hn::UpperHalf(Half(), v))), w, high_);
+  }
+  HWY_INLINE double total() const {
+    const Wide w;
+    return join_lanes<Op>(w, Op::join(hn::Load(w, low_), hn::Load(w, high_)));
+  }
+
+ private:
+  HWY_ALIGN double low_[hn::MaxLanes(Wide())];
+  HWY_ALIGN double high_[hn::MaxLanes(Wide())];
 };
 
 /// Folds n elements a step apart.
 template <class Op, class D, class T = hn::TFromD<D>>
 HWY_INLINE void join_run(D d, const T* p, int64_t n, int64_t step, hn::Vec<D> c, Cascade<Op, D>& cascade) {
   if (step == 1) {
-    for (int64_t i = 0; i < n; i += kReduceBlock) cascade.add(join_block<Op>(d, p + i, std::min(n - i, kReduceBlock), c));
+    for (int64_t i = 0; i < n; i += kReduceBlock<D>)
+      cascade.add(join_block<Op>(d, p + i, std::min(n - i, kReduceBlock<D>), c));
     return;
   }
   constexpr int64_t kGather = 256;
@@ -188,12 +239,12 @@ HWY_INLINE void join_run(D d, const T* p, int64_t n, int64_t step, hn::Vec<D> c,
 
 /// Folds n contiguous elements to one value.
 template <class Op, class D, class T = hn::TFromD<D>>
-HWY_INLINE T join_all(D d, const T* p, int64_t n, T centre) {
+HWY_INLINE double join_all(D d, const T* p, int64_t n, T centre) {
   const hn::Vec<D> c = hn::Set(d, centre);
-  if (n <= kReduceBlock) return join_lanes<Op>(d, join_block<Op>(d, p, n, c));
+  if (n <= kReduceBlock<D>) return join_lanes<Op>(d, join_block<Op>(d, p, n, c));
   Cascade<Op, D> cascade(d);
   join_run<Op>(d, p, n, 1, c, cascade);
-  return join_lanes<Op>(d, cascade.total());
+  return cascade.total();
 }
 
 }  // namespace ingot::kernels::HWY_NAMESPACE

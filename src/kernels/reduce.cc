@@ -9,7 +9,7 @@
 #define HWY_TARGET_INCLUDE "kernels/reduce.cc"
 #include <hwy/foreach_target.h>
 // clang-format off
-#include "kernels/math-inl.h"
+#include "kernels/math-exp-inl.h"
 #include "kernels/reduce-inl.h"
 // clang-format on
 
@@ -26,11 +26,13 @@ namespace ingot::kernels::HWY_NAMESPACE {
 
 struct ExpDifferenceOp : AddJoin {
   template <class D, class V>
-  static HWY_INLINE V map(D d, V x, V c) { return Exp(d, hn::Sub(x, c)); }
+  static HWY_INLINE V map(D d, V x, V c) {
+    return Exp(d, hn::Sub(x, c));
+  }
 };
 
-constexpr int64_t kPanel = 512;    // columns that are folded together
-constexpr int64_t kRowGroup = 8;   // rows read side by side
+constexpr int64_t kPanel = 512;   // columns that are folded together
+constexpr int64_t kRowGroup = 8;  // rows read side by side
 constexpr int kGroupsPerLevel = 8;
 
 // One accumulator vector per slot of N columns, in levels as in Cascade. The last slot overlaps its neighbour when the
@@ -129,23 +131,26 @@ class ColumnFold {
 
 template <class Op, class T>
 struct FloatLeaf {
+  using Partial = double;
   const T* in;
   const T* centre;  // one per output in the plan's order, or null
-  T scale;
+  double scale;
 
-  T join(T a, T b) const { return Op::join(a, b); }
-  T finish(T x) const { return x * scale; }
+  double join(double a, double b) const { return Op::join(a, b); }
+  double finish(double x) const { return x * scale; }
 
-  void rows(const ReducePlan& p, const ReducePiece& piece, T* out, bool last) const {
+  template <class Out>
+  void rows(const ReducePlan& p, const ReducePiece& piece, Out* out, bool last) const {
     const hn::ScalableTag<T> d;
     const int64_t n = p.row_length(), step = p.row_stride();
-    const bool short_row = p.reduced.rank == 1 && step == 1 && piece.end - piece.begin <= kReduceBlock;
+    const double factor = last ? scale : 1;
+    const bool single = p.reduced.rank == 1 && step == 1 && piece.end - piece.begin <= kReduceBlock<hn::ScalableTag<T>>;
     Walk to(p.kept, p.kept.rank, piece.first);
     for (int64_t o = piece.first; o < piece.last; ++o, to.next()) {
       const T* base = in + p.in_offset + to.in;
       const auto c = hn::Set(d, centre == nullptr ? T(0) : centre[o]);
-      T value;
-      if (short_row) {
+      double value;
+      if (single) {
         value = join_lanes<Op>(d, join_block<Op>(d, base + piece.begin, piece.end - piece.begin, c));
       } else {
         Cascade<Op, hn::ScalableTag<T>> cascade(d);
@@ -156,25 +161,27 @@ struct FloatLeaf {
           join_run<Op>(d, base + run.in + from * step, m, step, c, cascade);
           i += m;
         }
-        value = join_lanes<Op>(d, cascade.total());
+        value = cascade.total();
       }
-      out[to.out] = last ? finish(value) : value;
+      out[to.out] = static_cast<Out>(value * factor);
     }
   }
 
-  void columns(const ReducePlan& p, const ReducePiece& piece, T* out, bool last) const {
+  template <class Out>
+  void columns(const ReducePlan& p, const ReducePiece& piece, Out* out, bool last) const {
     const int inner = p.kept.rank - 1;
-    const T factor = last ? scale : T(1);
+    const int64_t step = p.kept.out[inner];
+    const T factor = static_cast<T>(last ? scale : 1);
     for_columns(p, piece, kPanel, [&](int64_t outer, int64_t begin, int64_t end) {
       const Walk at(p.kept, inner, outer);
       ColumnFold<Op, T> fold(end - begin, centre == nullptr ? nullptr : centre + outer * p.width() + begin);
       fold.add_rows(p, in + p.in_offset + at.in + begin, piece.begin, piece.end);
       const T* total = fold.total();
-      T* to = out + at.out + begin * p.kept.out[inner];
-      if (p.kept.out[inner] == 1) {
+      Out* to = out + at.out + begin * step;
+      if (step == 1) {
         for (int64_t c = 0; c < end - begin; ++c) to[c] = total[c] * factor;
       } else {
-        for (int64_t c = 0; c < end - begin; ++c) to[c * p.kept.out[inner]] = total[c] * factor;
+        for (int64_t c = 0; c < end - begin; ++c) to[c * step] = total[c] * factor;
       }
     });
   }
@@ -184,8 +191,8 @@ template <class T>
 void fold(Fold kind, const ReducePlan& plan, const T* in, const T* centre, T* out, double scale, void* scratch,
           const Team& team) {
   const auto run = [&](auto op) {
-    const FloatLeaf<decltype(op), T> leaf{in, centre, static_cast<T>(scale)};
-    run_reduce(plan, leaf, out, static_cast<T*>(scratch), team);
+    const FloatLeaf<decltype(op), T> leaf{in, centre, scale};
+    run_reduce(plan, leaf, out, static_cast<double*>(scratch), team);
   };
   switch (kind) {
     case Fold::kSum: return run(SumOp());
@@ -228,7 +235,7 @@ void fold(Fold kind, const ReducePlan& plan, const double* in, const double* cen
 template <class T, class Prepare>
 void centred_fold(Fold first, double first_scale, Fold second, double second_scale, const ReducePlan& plan, const T* in,
                   T* out, T* centre, const Prepare& prepare, const Team& team) {
-  T* partials = centre + plan.outputs;
+  void* partials = reinterpret_cast<double*>(centre) + plan.outputs;
   fold(first, packed_outputs(plan), in, nullptr, centre, first_scale, partials, team);
   team.barrier();
   const auto [begin, end] = team.share(plan.outputs);
@@ -251,8 +258,9 @@ template <class T>
 void variance(const ReduceLayout& layout, const T* in, T* out, int64_t correction, void* scratch, const Team& team) {
   const ReducePlan plan = plan_reduce(layout, false);
   const double n = static_cast<double>(plan.count), divisor = n - static_cast<double>(correction);
-  centred_fold(Fold::kSum, 1 / n, Fold::kSquaredDifference, 1 / (divisor > 0 ? divisor : 0), plan, in, out,
-               static_cast<T*>(scratch), [](T&) {}, team);
+  centred_fold(
+      Fold::kSum, 1 / n, Fold::kSquaredDifference, 1 / (divisor > 0 ? divisor : 0), plan, in, out,
+      static_cast<T*>(scratch), [](T&) {}, team);
 }
 template void variance(const ReduceLayout&, const float*, float*, int64_t, void*, const Team&);
 template void variance(const ReduceLayout&, const double*, double*, int64_t, void*, const Team&);

@@ -1,5 +1,5 @@
-// Where the largest (smallest) element is: blocks are folded by the vector kernels, and only a block that beats the best so
-// far is searched.
+// Where the largest (smallest) element is: blocks are folded by the vector kernels, and only a block that beats the
+// best so far is searched.
 #include <limits>
 
 #include "base/simd.h"
@@ -16,15 +16,36 @@
 HWY_BEFORE_NAMESPACE();
 namespace ingot::kernels::HWY_NAMESPACE {
 
-template <class T>
-T block_best(bool largest, const T* p, int64_t n) {
+// Where the best of n contiguous elements stands first, if it beats `best` (or `any` does); else -1.
+template <class Op, class T>
+int64_t find_better(const T* p, int64_t n, bool any, T& best) {
   const hn::ScalableTag<T> d;
-  const auto none = hn::Zero(d);
-  return largest ? join_lanes<MaxOp>(d, join_block<MaxOp>(d, p, n, none))
-                 : join_lanes<MinOp>(d, join_block<MinOp>(d, p, n, none));
+  const int64_t N = static_cast<int64_t>(hn::Lanes(d));
+  const T found = join_lanes<Op>(d, join_block<Op>(d, p, n, hn::Zero(d)));
+  const bool better = best == best && (found != found || (Op::join(found, best) == found && found != best));
+  if (!any && !better) return -1;
+  best = found;
+  const auto target = hn::Set(d, found);
+  int64_t i = 0;
+  for (; i + N <= n; i += N) {
+    const auto x = hn::LoadU(d, p + i);
+    const auto hit = hn::Or(hn::Eq(x, target), found != found ? hn::IsNaN(x) : hn::Eq(x, target));
+    const intptr_t lane = hn::FindFirstTrue(d, hit);
+    if (lane >= 0) return i + lane;
+  }
+  while (p[i] != found && p[i] == p[i]) ++i;
+  return i;
 }
-float block_best_f32(bool largest, const float* p, int64_t n) { return block_best(largest, p, n); }
-double block_best_f64(bool largest, const double* p, int64_t n) { return block_best(largest, p, n); }
+template <class T>
+int64_t find_better(bool largest, const T* p, int64_t n, bool any, T& best) {
+  return largest ? find_better<MaxOp>(p, n, any, best) : find_better<MinOp>(p, n, any, best);
+}
+int64_t find_better_f32(bool largest, const float* p, int64_t n, bool any, float& best) {
+  return find_better(largest, p, n, any, best);
+}
+int64_t find_better_f64(bool largest, const double* p, int64_t n, bool any, double& best) {
+  return find_better(largest, p, n, any, best);
+}
 
 }  // namespace ingot::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -33,13 +54,11 @@ HWY_AFTER_NAMESPACE();
 namespace ingot::kernels {
 namespace {
 
-float block_best(bool largest, const float* p, int64_t n) { return INGOT_DISPATCH(block_best_f32)(largest, p, n); }
-double block_best(bool largest, const double* p, int64_t n) { return INGOT_DISPATCH(block_best_f64)(largest, p, n); }
-template <class T>
-T block_best(bool largest, const T* p, int64_t n) {
-  T best = p[0];
-  for (int64_t i = 1; i < n; ++i) best = largest ? std::max(best, p[i]) : std::min(best, p[i]);
-  return best;
+int64_t find_better(bool largest, const float* p, int64_t n, bool any, float& best) {
+  return INGOT_DISPATCH(find_better_f32)(largest, p, n, any, best);
+}
+int64_t find_better(bool largest, const double* p, int64_t n, bool any, double& best) {
+  return INGOT_DISPATCH(find_better_f64)(largest, p, n, any, best);
 }
 
 template <class T>
@@ -58,13 +77,16 @@ struct ArgLeaf {
   int64_t finish(Best<T> best) const { return best.index; }
 
   void search(const T* p, int64_t n, int64_t step, int64_t first, Best<T>& best) const {
-    constexpr int64_t kBlock = 1024;
-    for (int64_t i = 0; i < n; i += kBlock) {
-      const int64_t m = std::min(kBlock, n - i);
-      if (step == 1 && m >= 16 && best.index >= 0 && !beats(block_best(largest, p + i, m), best.value)) continue;
-      for (int64_t j = i; j < i + m; ++j)
-        if (best.index < 0 || beats(p[j * step], best.value)) best = {p[j * step], first + j};
+    if constexpr (std::is_floating_point_v<T>) {
+      constexpr int64_t kBlock = 1024;
+      for (int64_t i = 0; step == 1 && n >= 16 && i < n; i += kBlock) {
+        const int64_t at = find_better(largest, p + i, std::min(kBlock, n - i), best.index < 0, best.value);
+        if (at >= 0) best.index = first + i + at;
+      }
+      if (step == 1 && n >= 16) return;
     }
+    for (int64_t j = 0; j < n; ++j)
+      if (best.index < 0 || beats(p[j * step], best.value)) best = {p[j * step], first + j};
   }
 
   template <class Put>
@@ -101,8 +123,7 @@ struct ArgLeaf {
             indices[c] = r;
           }
       }
-      for (int64_t c = 0; c < width; ++c)
-        put(at.out + (begin + c) * p.kept.out[inner], Best<T>{values[c], indices[c]});
+      for (int64_t c = 0; c < width; ++c) put(at.out + (begin + c) * p.kept.out[inner], Best<T>{values[c], indices[c]});
     });
   }
 };

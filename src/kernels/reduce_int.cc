@@ -39,6 +39,7 @@ struct IntOp {
 
 template <class Op, class T, class R>
 struct IntLeaf {
+  using Partial = R;
   const T* in;
 
   R join(R a, R b) const { return Op::join(a, b); }

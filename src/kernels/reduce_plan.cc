@@ -5,9 +5,9 @@
 namespace ingot::kernels {
 namespace {
 
-constexpr int64_t kSegment = 16384;      // elements of a range that one worker folds alone
-constexpr int64_t kMaxSegments = 1024;   // bounds the scratch
-constexpr int64_t kFewOutputs = 32;      // below this the range is shared out instead of the outputs
+constexpr int64_t kSegment = 16384;     // elements of a range that one worker folds alone
+constexpr int64_t kMaxSegments = 1024;  // bounds the scratch
+constexpr int64_t kFewOutputs = 32;     // below this the range is shared out instead of the outputs
 constexpr int64_t kNarrowestColumns = 4;
 
 // Axes of size one say nothing; a single axis of no step stands for an empty list.
@@ -111,19 +111,18 @@ ReducePlan packed_outputs(const ReducePlan& plan) {
   return packed;
 }
 
-size_t reduce_scratch(const ReduceLayout& layout, size_t element_size) {
+size_t reduce_scratch(const ReduceLayout& layout) {
   const ReducePlan plan = plan_reduce(layout, false);
-  return plan.segments == 1 ? 0 : static_cast<size_t>(plan.segments * plan.outputs) * element_size;
+  return plan.segments == 1 ? 0 : static_cast<size_t>(plan.segments * plan.outputs) * sizeof(double);
 }
 
-size_t centred_reduce_scratch(const ReduceLayout& layout, size_t element_size) {
-  const ReducePlan plan = plan_reduce(layout, false);
-  return static_cast<size_t>(plan.outputs) * element_size + reduce_scratch(layout, element_size);
+size_t centred_reduce_scratch(const ReduceLayout& layout) {
+  return static_cast<size_t>(plan_reduce(layout, false).outputs) * sizeof(double) + reduce_scratch(layout);
 }
 
-size_t arg_reduce_scratch(const ReduceLayout& layout, size_t) {
+size_t arg_reduce_scratch(const ReduceLayout& layout) {
   const ReducePlan plan = plan_reduce(layout, true);
-  return plan.segments == 1 ? 0 : static_cast<size_t>(plan.segments * plan.outputs) * 16;
+  return plan.segments == 1 ? 0 : static_cast<size_t>(plan.segments * plan.outputs) * 2 * sizeof(int64_t);
 }
 
 }  // namespace ingot::kernels

@@ -43,8 +43,8 @@ class Walk {
 };
 
 /// Two shapes of inner loop: along the innermost reduced axis ("rows"), or, when the innermost kept axis is contiguous,
-/// across it ("columns": one accumulator per column). Few outputs and a long range: the range is cut into segments whose
-/// partial results are combined in order. Everything here depends on the layout alone, never on the team.
+/// across it ("columns": one accumulator per column). Few outputs and a long range: the range is cut into segments
+/// whose partial results are combined in order. Everything here depends on the layout alone, never on the team.
 struct ReducePlan {
   Axes kept, reduced;  // both have at least one axis
   int64_t in_offset = 0, out_offset = 0;
@@ -78,19 +78,18 @@ void for_columns(const ReducePlan& plan, const ReducePiece& piece, int64_t panel
   for (int64_t u = piece.first; u < piece.last;) {
     const int64_t outer = u / blocks, last = std::min((outer + 1) * blocks, piece.last);
     const int64_t end = std::min((last - outer * blocks) * kColumnGrain, width);
-    for (int64_t c = (u - outer * blocks) * kColumnGrain; c < end; c += panel)
-      body(outer, c, std::min(c + panel, end));
+    for (int64_t c = (u - outer * blocks) * kColumnGrain; c < end; c += panel) body(outer, c, std::min(c + panel, end));
     u = last;
   }
 }
 
-/// Runs a leaf — `leaf.rows/columns(plan, piece, out, last)` and `leaf.join(a, b)` — over the team's shares. `last` says
-/// that results are final. `partials` has segments × outputs elements.
+/// Runs a leaf — `leaf.rows/columns(plan, piece, out, last)` and `leaf.join(a, b)` — over the team's shares. `last`
+/// says that results are final. `partials` has segments × outputs elements.
 template <class Leaf, class R>
-void run_reduce(const ReducePlan& plan, const Leaf& leaf, R* out, R* partials, const Team& team) {
+void run_reduce(const ReducePlan& plan, const Leaf& leaf, R* out, typename Leaf::Partial* partials, const Team& team) {
   if (plan.outputs == 0) return;
   const int64_t units = plan.columns ? plan.outputs / plan.width() * column_blocks(plan) : plan.outputs;
-  const auto run = [&](const ReducePlan& p, const ReducePiece& piece, R* to, bool last) {
+  const auto run = [&](const ReducePlan& p, const ReducePiece& piece, auto* to, bool last) {
     if (piece.first >= piece.last) return;
     p.columns ? leaf.columns(p, piece, to, last) : leaf.rows(p, piece, to, last);
   };
@@ -111,7 +110,7 @@ void run_reduce(const ReducePlan& plan, const Leaf& leaf, R* out, R* partials, c
       for (int64_t s = 0; s + step < plan.segments; s += 2 * step)
         partials[s * plan.outputs + o] =
             leaf.join(partials[s * plan.outputs + o], partials[(s + step) * plan.outputs + o]);
-    out[plan.out_offset + to.out] = leaf.finish(partials[o]);
+    out[plan.out_offset + to.out] = static_cast<R>(leaf.finish(partials[o]));
   }
 }
 
