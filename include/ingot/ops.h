@@ -167,4 +167,216 @@ void less_equal_into(const Tensor& dst, const Tensor& x, double value);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 void where_into(const Tensor& dst, const Tensor& condition, const Tensor& a, const Tensor& b);
 
+// activation ----------------------------------------------------------------------------------------------------------
+
+/// max(x, 0).
+Tensor relu(const Tensor& x);
+void relu_into(const Tensor& dst, const Tensor& x);
+
+/// The gradient of relu: dy where its result (or argument) y is positive, else 0.
+Tensor relu_grad(const Tensor& y, const Tensor& dy);
+void relu_grad_into(const Tensor& dst, const Tensor& y, const Tensor& dy);
+
+/// x limited to [0, 6].
+Tensor relu6(const Tensor& x);
+void relu6_into(const Tensor& dst, const Tensor& x);
+
+/// x where positive, else slope · x.
+Tensor leaky_relu(const Tensor& x, double slope = 0.01);
+void leaky_relu_into(const Tensor& dst, const Tensor& x, double slope = 0.01);
+
+/// x where positive, else alpha · (eˣ - 1).
+Tensor elu(const Tensor& x, double alpha = 1);
+void elu_into(const Tensor& dst, const Tensor& x, double alpha = 1);
+
+/// Self-normalising ELU: 1.0507 · (x where positive, else 1.6733 · (eˣ - 1)).
+Tensor selu(const Tensor& x);
+void selu_into(const Tensor& dst, const Tensor& x);
+
+/// log(1 + eˣ), without overflow.
+Tensor softplus(const Tensor& x);
+void softplus_into(const Tensor& dst, const Tensor& x);
+
+/// 1 / (1 + e⁻ˣ).
+Tensor sigmoid(const Tensor& x);
+void sigmoid_into(const Tensor& dst, const Tensor& x);
+
+/// The hyperbolic tangent.
+Tensor tanh(const Tensor& x);
+void tanh_into(const Tensor& dst, const Tensor& x);
+
+/// x / 6 + ½ limited to [0, 1].
+Tensor hard_sigmoid(const Tensor& x);
+void hard_sigmoid_into(const Tensor& dst, const Tensor& x);
+
+/// x · sigmoid(x), also called swish.
+Tensor silu(const Tensor& x);
+void silu_into(const Tensor& dst, const Tensor& x);
+
+/// GELU activation, tanh form: ½x(1 + tanh(0.79788(x + 0.044715x³))).
+Tensor gelu(const Tensor& x);
+void gelu_into(const Tensor& dst, const Tensor& x);
+
+/// dy times the derivative of gelu at x.
+Tensor gelu_grad(const Tensor& x, const Tensor& dy);
+void gelu_grad_into(const Tensor& dst, const Tensor& x, const Tensor& dy);
+
+/// GELU activation, exact form: ½x(1 + erf(x/√2)).
+Tensor gelu_erf(const Tensor& x);
+void gelu_erf_into(const Tensor& dst, const Tensor& x);
+
+/// dy times the derivative of gelu_erf at x.
+Tensor gelu_erf_grad(const Tensor& x, const Tensor& dy);
+void gelu_erf_grad_into(const Tensor& dst, const Tensor& x, const Tensor& dy);
+
+// conv ----------------------------------------------------------------------------------------------------------------
+
+/// Convolution of x [n, c, l] with w [o, c/groups, k] and bias [o], to [n, o, l'].
+Tensor conv1d(const Tensor& x, const Tensor& w, const Tensor& bias = {}, const ConvOptions& options = {});
+void conv1d_into(const Tensor& dst, const Tensor& x, const Tensor& w, const Tensor& bias = {}, const ConvOptions& options = {});
+
+/// Convolution of x [n, c, h, w] with w [o, c/groups, kh, kw] and bias [o], to [n, o, h', w'].
+Tensor conv2d(const Tensor& x, const Tensor& w, const Tensor& bias = {}, const ConvOptions& options = {});
+void conv2d_into(const Tensor& dst, const Tensor& x, const Tensor& w, const Tensor& bias = {}, const ConvOptions& options = {});
+
+/// Convolution of x [n, c, d, h, w] with w [o, c/groups, kd, kh, kw] and bias [o], to [n, o, d', h', w'].
+Tensor conv3d(const Tensor& x, const Tensor& w, const Tensor& bias = {}, const ConvOptions& options = {});
+void conv3d_into(const Tensor& dst, const Tensor& x, const Tensor& w, const Tensor& bias = {}, const ConvOptions& options = {});
+
+/// Transposed convolution of x [n, c, l] with w [c, o/groups, k] and bias [o], to [n, o, l'].
+Tensor conv_transpose1d(const Tensor& x, const Tensor& w, const Tensor& bias = {}, const ConvOptions& options = {}, const Dims& output_padding = {});
+void conv_transpose1d_into(const Tensor& dst, const Tensor& x, const Tensor& w, const Tensor& bias = {}, const ConvOptions& options = {}, const Dims& output_padding = {});
+
+/// Transposed convolution of x [n, c, h, w] with w [c, o/groups, kh, kw] and bias [o], to [n, o, h', w'].
+Tensor conv_transpose2d(const Tensor& x, const Tensor& w, const Tensor& bias = {}, const ConvOptions& options = {}, const Dims& output_padding = {});
+void conv_transpose2d_into(const Tensor& dst, const Tensor& x, const Tensor& w, const Tensor& bias = {}, const ConvOptions& options = {}, const Dims& output_padding = {});
+
+/// Gradient of a convolution for its input: dy [n, o, …], w [o, c/groups, …] and the input's spatial `size`, to [n, c, size…].
+Tensor conv_grad_input(const Tensor& dy, const Tensor& w, const Dims& size, const ConvOptions& options = {});
+void conv_grad_input_into(const Tensor& dst, const Tensor& dy, const Tensor& w, const Dims& size, const ConvOptions& options = {});
+
+/// Gradient of a convolution for its weights: x [n, c, …], dy [n, o, …] and the spatial size of the `kernel`, to [o, c/groups, kernel…].
+Tensor conv_grad_kernel(const Tensor& x, const Tensor& dy, const Dims& kernel, const ConvOptions& options = {});
+void conv_grad_kernel_into(const Tensor& dst, const Tensor& x, const Tensor& dy, const Dims& kernel, const ConvOptions& options = {});
+
+// copy ----------------------------------------------------------------------------------------------------------------
+
+/// The elements of x in memory of their own, row by row.
+Tensor copy(const Tensor& x);
+void copy_into(const Tensor& dst, const Tensor& x);
+
+/// x converted to another element type: reals to integers towards zero, NaN to 0, out of range to the nearest end; to bool as x ≠ 0; to narrower reals to nearest even (f64 to f16 and bf16 by way of f32).
+Tensor to(const Tensor& x, DType dtype);
+void to_into(const Tensor& dst, const Tensor& x, DType dtype);
+
+// matmul --------------------------------------------------------------------------------------------------------------
+
+/// Matrix product of [..., m, k] and [..., k, n] to [..., m, n]; leading axes broadcast, transposed views cost nothing.
+Tensor matmul(const Tensor& a, const Tensor& b);
+void matmul_into(const Tensor& dst, const Tensor& a, const Tensor& b);
+
+/// Matrix [..., m, k] times vector [k], to [..., m].
+Tensor matvec(const Tensor& a, const Tensor& x);
+void matvec_into(const Tensor& dst, const Tensor& a, const Tensor& x);
+
+/// Inner product of two vectors [k], to a scalar.
+Tensor dot(const Tensor& a, const Tensor& b);
+void dot_into(const Tensor& dst, const Tensor& a, const Tensor& b);
+
+/// Outer product of vectors [m] and [n], to [m, n].
+Tensor outer(const Tensor& a, const Tensor& b);
+void outer_into(const Tensor& dst, const Tensor& a, const Tensor& b);
+
+/// x·weightᵀ + bias: x [..., in], weight [out, in], bias [out], to [..., out].
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+void linear_into(const Tensor& dst, const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+// reduction -----------------------------------------------------------------------------------------------------------
+
+/// The sum over `axes` (all if none are named); integers and bools give i64.
+Tensor sum(const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+void sum_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+
+/// The mean over `axes` (all if none are named); NaN over nothing.
+Tensor mean(const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+void mean_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+
+/// The product over `axes` (all if none are named); integers and bools give i64.
+Tensor prod(const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+void prod_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+
+/// The largest element over `axes` (all if none are named); ties share the gradient.
+Tensor max(const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+void max_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+
+/// The smallest element over `axes` (all if none are named); ties share the gradient.
+Tensor min(const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+void min_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+
+/// Index (i64) of the first largest element within the flattened `axes`; a NaN counts as largest.
+Tensor argmax(const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+void argmax_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+
+/// Index (i64) of the first smallest element within the flattened `axes`; a NaN counts as smallest.
+Tensor argmin(const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+void argmin_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+
+/// The variance over `axes`, Σ(x - mean)² / (n - correction), in two passes.
+Tensor var(const Tensor& x, const Dims& axes = {}, bool keepdim = false, int64_t correction = 1);
+void var_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false, int64_t correction = 1);
+
+/// The norm over `axes`: √Σx² for p = 2, Σ|x| for p = 1; the gradient at 0 is 0.
+Tensor norm(const Tensor& x, const Dims& axes = {}, bool keepdim = false, int64_t p = 2);
+void norm_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false, int64_t p = 2);
+
+/// log Σ eˣ over `axes`, shifted by the maximum so that nothing overflows; -∞ over nothing.
+Tensor logsumexp(const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+void logsumexp_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false);
+
+// view ----------------------------------------------------------------------------------------------------------------
+
+/// A view of x with another shape of as many elements; one size may be -1. An Error if that needs a copy.
+Tensor reshape(const Tensor& x, const Dims& shape);
+void reshape_into(const Tensor& dst, const Tensor& x, const Dims& shape);
+
+/// A view of x whose axis i is x's axis axes[i].
+Tensor permute(const Tensor& x, const Dims& axes);
+void permute_into(const Tensor& dst, const Tensor& x, const Dims& axes);
+
+/// A view of x with two axes exchanged, the last two if not said.
+Tensor transpose(const Tensor& x, int64_t a = -2, int64_t b = -1);
+void transpose_into(const Tensor& dst, const Tensor& x, int64_t a = -2, int64_t b = -1);
+
+/// A view of x[start:stop:step] along an axis, as NumPy does it: negative places count from the end, places beyond it are cut off, a negative step goes backwards.
+Tensor slice(const Tensor& x, int64_t axis, int64_t start, int64_t stop, int64_t step = 1);
+void slice_into(const Tensor& dst, const Tensor& x, int64_t axis, int64_t start, int64_t stop, int64_t step = 1);
+
+/// Zeros of `shape` with dy at [start:stop:step] along an axis: the gradient of slice.
+Tensor slice_grad(const Tensor& dy, const Dims& shape, int64_t axis, int64_t start, int64_t stop, int64_t step = 1);
+void slice_grad_into(const Tensor& dst, const Tensor& dy, const Dims& shape, int64_t axis, int64_t start, int64_t stop, int64_t step = 1);
+
+/// A view of x repeated along its axes of size 1 and along new leading axes.
+Tensor broadcast_to(const Tensor& x, const Dims& shape);
+void broadcast_to_into(const Tensor& dst, const Tensor& x, const Dims& shape);
+
+/// A view of x without the given axes of size 1, or without any axis of size 1.
+Tensor squeeze(const Tensor& x, const Dims& axes = {});
+void squeeze_into(const Tensor& dst, const Tensor& x, const Dims& axes = {});
+
+/// A view of x with a new axis of size 1 in front of the given one; -1 puts it last.
+Tensor unsqueeze(const Tensor& x, int64_t axis);
+void unsqueeze_into(const Tensor& dst, const Tensor& x, int64_t axis);
+
+/// A view of the elements of x whose places on axes a and b agree, as a new last axis.
+Tensor diagonal(const Tensor& x, int64_t a = -2, int64_t b = -1);
+void diagonal_into(const Tensor& dst, const Tensor& x, int64_t a = -2, int64_t b = -1);
+
+/// Zeros of `shape` with dy's last axis on the diagonal of axes a and b: the gradient of diagonal.
+Tensor diagonal_grad(const Tensor& dy, const Dims& shape, int64_t a = -2, int64_t b = -1);
+void diagonal_grad_into(const Tensor& dst, const Tensor& dy, const Dims& shape, int64_t a = -2, int64_t b = -1);
+
+/// A view of one entry of x along an axis, which disappears; a negative index counts from the end.
+Tensor select(const Tensor& x, int64_t axis, int64_t index);
+void select_into(const Tensor& dst, const Tensor& x, int64_t axis, int64_t index);
+
 }  // namespace ingot

@@ -8,8 +8,7 @@
 //   INGOT_ELEMENTWISE(relu, Relu, .signature = "relu(x)", .doc = "…", .gradient = [](Gradient& g) { … })
 //
 // tools/opgen.py reads these blocks and writes include/ingot/ops.h and src/ops/table.inc: run `./dev generate` after
-// adding one.
-#pragma once
+// adding one. No include guard: the last macro changes between the targets' passes over a file.
 #include "base/simd.h"
 #include "ingot/error.h"
 #include "ingot/op.h"
@@ -17,7 +16,12 @@
 #include "ops/elementwise.h"
 #include "ops/samples.h"
 
-// An op without a rule for its gradient, or without a word on why there is none, does not build.
+#undef INGOT_OP
+#undef INGOT_SIMD_BEGIN
+#undef INGOT_SIMD_END
+#undef INGOT_TILE
+#undef INGOT_ELEMENTWISE
+
 #define INGOT_OP(id)             \
   extern const Op op_##id;       \
   constinit const Op op_##id
