@@ -10,6 +10,8 @@ Tensor zeros(const Dims& shape, DType dtype = kF32);
 Tensor ones(const Dims& shape, DType dtype = kF32);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
+/// Sets every element of `dst`, of any layout, to `value`; allocates nothing.
+void fill(const Tensor& dst, double value);
 
 /// A contiguous copy.
 Tensor clone(const Tensor& x);

@@ -35,7 +35,8 @@ void require_rank(const Call& call, int i, int rank, const char* meaning) {
 
 void require_same_type(const Call& call, int i, int j) {
   if (call.in(i).dtype() != call.in(j).dtype())
-    fail(call, std::string("element types ") + name(call.in(i).dtype()) + " and " + name(call.in(j).dtype()) + " differ",
+    fail(call,
+         std::string("element types ") + name(call.in(i).dtype()) + " and " + name(call.in(j).dtype()) + " differ",
          "convert one with to()");
 }
 
@@ -43,6 +44,13 @@ void require_indices(const Call& call, int i) {
   const DType type = call.in(i).dtype();
   if (type != kI32 && type != kI64)
     fail(call, std::string("indices are ") + name(type), "give them as i32 or i64 (to(x, kI64))");
+}
+
+DType require_dtype(const Call& call) {
+  const int64_t type = call.integer("dtype");
+  if (type < 0 || type > static_cast<int64_t>(DType::kBF16))
+    fail(call, "there is no dtype " + std::to_string(type), "use kF32, kF64, kI32, kI64, kU8, kBool, kF16 or kBF16");
+  return static_cast<DType>(type);
 }
 
 int64_t index_at(const Tensor& t, int64_t k) {
@@ -54,11 +62,31 @@ int64_t index_at(const Tensor& t, int64_t k) {
       k /= t.shape()[a];
     }
   }
-  return t.dtype() == kI32 ? static_cast<const int32_t*>(t.raw())[offset] : static_cast<const int64_t*>(t.raw())[offset];
+  return t.dtype() == kI32 ? static_cast<const int32_t*>(t.raw())[offset]
+                           : static_cast<const int64_t*>(t.raw())[offset];
 }
+
+namespace {
+
+template <class T>
+bool all_within(const T* values, int64_t n, int64_t low, int64_t high) {
+  T least = values[0], most = values[0];
+  for (int64_t k = 1; k < n; k++) {
+    least = values[k] < least ? values[k] : least;
+    most = values[k] > most ? values[k] : most;
+  }
+  return least >= low && most < high;
+}
+
+}  // namespace
 
 void require_index_range(const Call& call, int i, int64_t low, int64_t high) {
   const Tensor& t = call.in(i);
+  if (t.is_contiguous() && t.numel() > 0) {  // the usual case, as fast as memory; a culprit is looked for below
+    const bool fine = t.dtype() == kI32 ? all_within(static_cast<const int32_t*>(t.raw()), t.numel(), low, high)
+                                        : all_within(static_cast<const int64_t*>(t.raw()), t.numel(), low, high);
+    if (fine) return;
+  }
   for (int64_t k = 0; k < t.numel(); k++) {
     const int64_t index = index_at(t, k);
     if (index < low || index >= high)

@@ -15,6 +15,8 @@ void require_rank(const Call& call, int i, int rank, const char* meaning);
 void require_same_type(const Call& call, int i, int j);
 /// Fails unless input i holds i32 or i64.
 void require_indices(const Call& call, int i);
+/// The attribute `dtype`; fails if it is none of the eight types.
+DType require_dtype(const Call& call);
 /// Fails unless every value of input i (i32 or i64) lies in [low, high).
 void require_index_range(const Call& call, int i, int64_t low, int64_t high);
 /// Element k, in row-major order, of an index tensor of any layout.

@@ -56,14 +56,7 @@ INGOT_OP(to) = {.name = "to",
                     "to bool as x ≠ 0; to narrower reals to nearest even (f64 to f16 and bf16 by way of f32).",
                 .family = "copy",
                 .types = Types::kAll,
-                .infer =
-                    [](const Call& call, Specs& out) {
-                      const int64_t type = call.integer("dtype");
-                      if (type < 0 || type > static_cast<int64_t>(DType::kBF16))
-                        fail(call, "there is no dtype " + std::to_string(type),
-                             "use kF32, kF64, kI32, kI64, kU8, kBool, kF16 or kBF16");
-                      out.add(call.dtype("dtype"), call.in(0).shape());
-                    },
+                .infer = [](const Call& call, Specs& out) { out.add(require_dtype(call), call.in(0).shape()); },
                 .run =
                     [](const Call& call, const Tensor* out, void*, const Team& team) {
                       const Tensor& x = call.in(0);

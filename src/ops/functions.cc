@@ -11,6 +11,7 @@ Tensor zeros(const Dims& shape, DType dtype) { return full(shape, 0, dtype); }
 Tensor ones(const Dims& shape, DType dtype) { return full(shape, 1, dtype); }
 Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype()); }
 Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.dtype()); }
+void fill(const Tensor& dst, double value) { full_into(dst, dst.shape(), value, dst.dtype()); }
 
 Tensor clone(const Tensor& x) { return copy(x); }
 Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : copy(x); }

@@ -10,6 +10,9 @@ struct Layout {
   int64_t offset = 0;
 };
 
+/// The view of x that a layout describes.
+Tensor view_of(const Tensor& x, const Layout& layout);
+
 /// Fails unless every size is 0 or more; `what` names the attribute.
 void require_sizes(const Call& call, const Dims& sizes, const char* what);
 

@@ -11,6 +11,12 @@
 
 namespace ingot {
 
+Tensor view_of(const Tensor& x, const Layout& layout) {
+  const int64_t offset =
+      element_count(layout.shape) == 0 ? 0 : layout.offset * static_cast<int64_t>(size_of(x.dtype()));
+  return x.view(static_cast<std::byte*>(x.raw()) + offset, layout.shape, layout.strides);
+}
+
 void require_sizes(const Call& call, const Dims& sizes, const char* what) {
   for (int64_t size : sizes)
     if (size < 0)
@@ -57,10 +63,7 @@ void infer_view(const Call& call, Specs& out) {
 }
 template <Layout (*kLayout)(const Call&)>
 Tensor make_view(const Call& call) {
-  const Layout view = kLayout(call);
-  const Tensor& x = call.in(0);
-  const int64_t offset = x.numel() == 0 ? 0 : view.offset * static_cast<int64_t>(size_of(x.dtype()));
-  return x.view(static_cast<std::byte*>(x.raw()) + offset, view.shape, view.strides);
+  return view_of(call.in(0), kLayout(call));
 }
 
 // The shape asked for, with -1 worked out.
