@@ -139,6 +139,8 @@ struct Op {
   /// Anything else: run by every member of a team.
   void (*run)(const Call&, const Tensor* out, void* scratch, const Team&) = nullptr;
   size_t (*scratch)(const Call&, const Tensor* out, int team_size) = nullptr;
+  /// `run` reads element i of its inputs only to write element i: destinations may alias inputs, as for tiles.
+  bool in_place = false;
   /// The plain loop: oracle of the tests, and what INGOT_SIMD=scalar runs.
   void (*reference)(const Call&, const Tensor* out) = nullptr;
   /// Rough nanoseconds on one thread; decides whether a team is worth waking. Null: by the size of inputs and results.

@@ -229,6 +229,16 @@ void gelu_erf_into(const Tensor& dst, const Tensor& x);
 Tensor gelu_erf_grad(const Tensor& x, const Tensor& dy);
 void gelu_erf_grad_into(const Tensor& dst, const Tensor& x, const Tensor& dy);
 
+// columns -------------------------------------------------------------------------------------------------------------
+
+/// The patches of x [n, c, h, w] as columns [n, c·kh·kw, positions].
+Tensor im2col(const Tensor& x, const Dims& kernel, const Dims& stride = {}, const Dims& padding = {}, const Dims& dilation = {});
+void im2col_into(const Tensor& dst, const Tensor& x, const Dims& kernel, const Dims& stride = {}, const Dims& padding = {}, const Dims& dilation = {});
+
+/// Adds columns [n, c·kh·kw, positions] back to where im2col takes them from in [n, c, size…].
+Tensor col2im(const Tensor& columns, const Dims& size, const Dims& kernel, const Dims& stride = {}, const Dims& padding = {}, const Dims& dilation = {});
+void col2im_into(const Tensor& dst, const Tensor& columns, const Dims& size, const Dims& kernel, const Dims& stride = {}, const Dims& padding = {}, const Dims& dilation = {});
+
 // conv ----------------------------------------------------------------------------------------------------------------
 
 /// Convolution of x [n, c, l] with w [o, c/groups, k] and bias [o], to [n, o, l'].
@@ -268,6 +278,106 @@ void copy_into(const Tensor& dst, const Tensor& x);
 /// x converted to another element type: reals to integers towards zero, NaN to 0, out of range to the nearest end; to bool as x ≠ 0; to narrower reals to nearest even (f64 to f16 and bf16 by way of f32).
 Tensor to(const Tensor& x, DType dtype);
 void to_into(const Tensor& dst, const Tensor& x, DType dtype);
+
+// creation ------------------------------------------------------------------------------------------------------------
+
+/// A tensor of one value.
+Tensor full(const Dims& shape, double value, DType dtype = kF32);
+void full_into(const Tensor& dst, const Dims& shape, double value, DType dtype = kF32);
+
+/// The numbers start + i · step from start up to, but without, stop: a vector.
+Tensor arange(double start, double stop, double step = 1, DType dtype = kF32);
+void arange_into(const Tensor& dst, double start, double stop, double step = 1, DType dtype = kF32);
+
+/// `count` numbers in equal steps from start to stop, both included: a vector.
+Tensor linspace(double start, double stop, int64_t count, DType dtype = kF32);
+void linspace_into(const Tensor& dst, double start, double stop, int64_t count, DType dtype = kF32);
+
+/// An [n, m] matrix of ones on the diagonal and zeros elsewhere; m is n if not given.
+Tensor eye(int64_t n, int64_t m = -1, DType dtype = kF32);
+void eye_into(const Tensor& dst, int64_t n, int64_t m = -1, DType dtype = kF32);
+
+/// Random numbers, equally likely in [low, high); each depends on seed, stream and its row-major index only.
+Tensor uniform(const Dims& shape, int64_t seed, double low = 0, double high = 1, int64_t stream = 0, DType dtype = kF32);
+void uniform_into(const Tensor& dst, const Dims& shape, int64_t seed, double low = 0, double high = 1, int64_t stream = 0, DType dtype = kF32);
+
+/// Normally distributed random numbers; each depends on seed, stream and its row-major index only.
+Tensor normal(const Dims& shape, int64_t seed, double mean = 0, double stddev = 1, int64_t stream = 0, DType dtype = kF32);
+void normal_into(const Tensor& dst, const Dims& shape, int64_t seed, double mean = 0, double stddev = 1, int64_t stream = 0, DType dtype = kF32);
+
+/// Random bools, true with probability p; each depends on seed, stream and its row-major index only.
+Tensor bernoulli(const Dims& shape, int64_t seed, double p, int64_t stream = 0);
+void bernoulli_into(const Tensor& dst, const Dims& shape, int64_t seed, double p, int64_t stream = 0);
+
+/// The numbers 0 … n-1 in an order drawn from all n! with equal chances: an i64 vector.
+Tensor permutation(int64_t n, int64_t seed, int64_t stream = 0);
+void permutation_into(const Tensor& dst, int64_t n, int64_t seed, int64_t stream = 0);
+
+// dropout -------------------------------------------------------------------------------------------------------------
+
+/// Sets each element to 0 with probability p and scales the others by 1 / (1 - p); also gives the bool mask of what was kept.
+std::array<Tensor, 2> dropout(const Tensor& x, double p, int64_t seed, int64_t stream = 0);
+void dropout_into(const Tensor& y, const Tensor& mask, const Tensor& x, double p, int64_t seed, int64_t stream = 0);
+
+// einsum --------------------------------------------------------------------------------------------------------------
+
+/// Sum of products over named axes: \\\"ij,jk->ik\\\" multiplies matrices, \\\"ii->i\\\" takes a diagonal, \\\"...ij->...ji\\\" transposes.
+Tensor einsum(Tensors xs, std::string_view equation);
+void einsum_into(const Tensor& dst, Tensors xs, std::string_view equation);
+
+// index ---------------------------------------------------------------------------------------------------------------
+
+/// The result at p is x at p with its place on the axis replaced by indices[p]; the shape is that of the indices.
+Tensor gather(const Tensor& x, const Tensor& indices, int64_t axis);
+void gather_into(const Tensor& dst, const Tensor& x, const Tensor& indices, int64_t axis);
+
+/// A copy of x with src[p] added at p with its place on the axis replaced by indices[p]; sums in row-major order.
+Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& src, int64_t axis);
+void scatter_add_into(const Tensor& dst, const Tensor& x, const Tensor& indices, const Tensor& src, int64_t axis);
+
+/// The entries of x along an axis that a vector of indices names, in its order.
+Tensor index_select(const Tensor& x, const Tensor& indices, int64_t axis = 0);
+void index_select_into(const Tensor& dst, const Tensor& x, const Tensor& indices, int64_t axis = 0);
+
+/// Entry k of dy along the axis added to entry indices[k] of zeros with `size` entries there, in order of k: the gradient of index_select.
+Tensor index_select_grad(const Tensor& dy, const Tensor& indices, int64_t axis, int64_t size);
+void index_select_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& indices, int64_t axis, int64_t size);
+
+/// The rows of a [count, width] table that indices of any shape name: […indices, width].
+Tensor embedding(const Tensor& table, const Tensor& indices);
+void embedding_into(const Tensor& dst, const Tensor& table, const Tensor& indices);
+
+/// The rows of dy […indices, width] added to the rows of zeros [rows, width] that the indices name, in row-major order: the gradient of embedding.
+Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t rows);
+void embedding_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& indices, int64_t rows);
+
+/// 1 at each index and 0 elsewhere along a new last axis: […indices, classes].
+Tensor one_hot(const Tensor& indices, int64_t classes, DType dtype = kF32);
+void one_hot_into(const Tensor& dst, const Tensor& indices, int64_t classes, DType dtype = kF32);
+
+// join ----------------------------------------------------------------------------------------------------------------
+
+/// Tensors of one shape but for the given axis, one after another along it.
+Tensor concat(Tensors xs, int64_t axis = 0);
+void concat_into(const Tensor& dst, Tensors xs, int64_t axis = 0);
+
+/// Tensors of one shape as the entries of a new axis.
+Tensor stack(Tensors xs, int64_t axis = 0);
+void stack_into(const Tensor& dst, Tensors xs, int64_t axis = 0);
+
+/// x with before[a] entries of `value` in front of and after[a] behind each axis a.
+Tensor pad(const Tensor& x, const Dims& before, const Dims& after, double value = 0);
+void pad_into(const Tensor& dst, const Tensor& x, const Dims& before, const Dims& after, double value = 0);
+
+/// A view of x without its first before[a] and last after[a] entries along each axis a.
+Tensor unpad(const Tensor& x, const Dims& before, const Dims& after);
+void unpad_into(const Tensor& dst, const Tensor& x, const Dims& before, const Dims& after);
+
+// map -----------------------------------------------------------------------------------------------------------------
+
+/// A user's own element-wise function of 1 to 3 tensors (part 0) or its derivative by argument part - 1; see map.h.
+Tensor map_part(Tensors xs, const void* function, int64_t part = 0);
+void map_part_into(const Tensor& dst, Tensors xs, const void* function, int64_t part = 0);
 
 // matmul --------------------------------------------------------------------------------------------------------------
 

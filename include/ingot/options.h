@@ -21,7 +21,7 @@ class Tensors {
 
 /// How a convolution slides. Lists have one number per spatial axis; empty means 1 (stride, dilation) or 0 (padding).
 struct ConvOptions {
-  Dims stride, padding, dilation;
+  Dims stride = {}, padding = {}, dilation = {};
   int64_t groups = 1;
   void put(Attrs& attrs) const {
     attrs.set("stride", stride).set("padding", padding).set("dilation", dilation).set("groups", groups);
@@ -30,7 +30,7 @@ struct ConvOptions {
 
 /// How a pooling window slides. An empty stride means the kernel's size.
 struct PoolOptions {
-  Dims kernel, stride, padding, dilation;
+  Dims kernel = {}, stride = {}, padding = {}, dilation = {};
   bool ceil_mode = false;          // a last window that sticks out counts
   bool count_include_pad = true;   // average pooling: padding counts as zeros
   void put(Attrs& attrs) const {

@@ -100,10 +100,11 @@ void check_destination(const Call& c, const Tensor& dst, const Spec& spec) {
                      "give a destination of exactly that shape and type");
   if (overlaps_itself(dst))
     fail_destination(c.op, "dst " + to_string(dst.shape()) + " is a view whose elements share memory", "write into a plain tensor");
+  const bool in_place = c.op.tile != nullptr || c.op.in_place;
   for (int i = 0; i < c.count(); i++) {
-    if (!c.has(i) || (c.op.tile != nullptr && same_layout(dst, c.in(i))) || !overlaps(dst, c.in(i))) continue;
+    if (!c.has(i) || (in_place && same_layout(dst, c.in(i))) || !overlaps(dst, c.in(i))) continue;
     fail_destination(c.op, "dst " + to_string(dst.shape()) + " overlaps input " + std::to_string(i) + " " + to_string(c.in(i).shape()),
-                     c.op.tile != nullptr ? "an input may alias dst only with the same layout"
+                     in_place ? "an input may alias dst only with the same layout"
                                           : "this op cannot work in place; give another destination");
   }
 }
