@@ -1,0 +1,130 @@
+#include "harness.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include "ingot/threads.h"
+
+namespace ingot::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+constexpr double kBurst = 0.012, kSettle = 0.003;
+
+// How many calls make a sample of about 20 µs: long against the clock, short against other people's time slices.
+int64_t calls_per_sample(const std::function<void()>& run) {
+  for (int i = 0; i < 3; i++) run();
+  const auto start = Clock::now();
+  int64_t calls = 0;
+  while (seconds_since(start) < 1e-4) run(), calls++;
+  return std::max<int64_t>(1, calls / 5);
+}
+
+double burst(const std::function<void()>& run, int64_t calls) {
+  const auto start = Clock::now();
+  while (seconds_since(start) < kSettle) run();
+  double best = 1e30;
+  do {
+    const auto sample = Clock::now();
+    for (int64_t i = 0; i < calls; i++) run();
+    best = std::min(best, seconds_since(sample) / static_cast<double>(calls));
+  } while (seconds_since(start) < kBurst);
+  return best;
+}
+
+[[noreturn]] void misused(const std::string& what) {
+  std::fprintf(stderr, "bench: %s — options are --threads N, --json FILE, --filter TEXT, --seconds S\n", what.c_str());
+  std::exit(2);
+}
+
+}  // namespace
+
+Suite::Suite(const char* name, int argc, char** argv) : name_(name) {
+  for (int i = 1; i < argc; i++) {
+    const std::string option = argv[i];
+    if (i + 1 == argc) misused("\"" + option + "\" needs a value");
+    const std::string value = argv[++i];
+    char* end = nullptr;
+    const double number = std::strtod(value.c_str(), &end);
+    const bool numeric = end != value.c_str() && *end == '\0' && number > 0;
+    if (option == "--threads" && numeric)
+      options_.threads = {static_cast<int>(number)};
+    else if (option == "--seconds" && numeric)
+      options_.seconds = number;
+    else if (option == "--json")
+      options_.json = value;
+    else if (option == "--filter")
+      options_.filter = value;
+    else
+      misused("\"" + option + " " + value + "\" is not understood");
+  }
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  if (options_.threads.empty()) options_.threads = cores > 1 ? std::vector<int>{1, cores} : std::vector<int>{1};
+  std::printf("%-44s %7s %11s  %-9s %11s %7s\n", "case", "threads", "ingot us", "peer", "peer us", "ratio");
+}
+
+void Suite::set_threads(int n) {
+  current_threads_ = n;
+  ingot::set_threads(n);
+  at::set_num_threads(n);
+  for (const auto& setter : setters_) setter(n);
+}
+
+void Suite::compare(const std::string& label, const std::function<void()>& ingot, const std::vector<Contender>& peers) {
+  if (label.find(options_.filter) == std::string::npos) return;
+  std::vector<Contender> all{{"ingot", ingot}};
+  all.insert(all.end(), peers.begin(), peers.end());
+  std::vector<int64_t> calls;
+  for (const Contender& c : all) calls.push_back(calls_per_sample(c.run));
+  const int rounds = std::max(5, static_cast<int>(options_.seconds / kBurst));
+  std::vector<std::vector<double>> times(all.size());
+  for (int round = 0; round < rounds; round++)
+    for (size_t i = 0; i < all.size(); i++) times[i].push_back(burst(all[i].run, calls[i]));
+  std::vector<double> micros;
+  for (auto& t : times) {
+    std::nth_element(t.begin(), t.begin() + static_cast<long>(t.size() / 2), t.end());
+    micros.push_back(1e6 * t[t.size() / 2]);
+  }
+  for (size_t i = 1; i < all.size(); i++) {
+    const double ratio = micros[i] / micros[0];
+    std::printf("%-44s %7d %11.3f  %-9s %11.3f %7.2f\n", label.c_str(), current_threads_, micros[0], all[i].name.c_str(), micros[i], ratio);
+    rows_.push_back({{"suite", name_}, {"case", label}, {"threads", current_threads_}, {"ingot_us", micros[0]},
+                     {"peer", all[i].name}, {"peer_us", micros[i]}, {"ratio", ratio}});
+  }
+  std::fflush(stdout);
+}
+
+Suite::~Suite() {
+  // Per thread count: the geometric mean against the best peer of each case, and the worst case.
+  for (const int n : options_.threads) {
+    std::map<std::string, double> best;
+    for (const auto& row : rows_)
+      if (row["threads"] == n) {
+        auto [at, fresh] = best.insert({row["case"], row["ratio"]});
+        if (!fresh) at->second = std::min<double>(at->second, row["ratio"]);
+      }
+    if (best.empty()) continue;
+    double logs = 0;
+    for (const auto& [label, ratio] : best) logs += std::log(ratio);
+    const auto worst = std::min_element(best.begin(), best.end(), [](auto& a, auto& b) { return a.second < b.second; });
+    std::printf("%d thread%s: against the best peer, geometric mean %.2f, worst %.2f (%s)\n", n, n == 1 ? "" : "s",
+                std::exp(logs / static_cast<double>(best.size())), worst->second, worst->first.c_str());
+  }
+  if (options_.json.empty()) return;
+  std::ofstream out(options_.json);
+  for (const auto& row : rows_) out << row.dump() << "\n";
+  if (!out.flush()) std::fprintf(stderr, "bench: cannot write %s\n", options_.json.c_str());
+}
+
+}  // namespace ingot::bench

@@ -1,0 +1,44 @@
+// Ingot and its peers in one run, interleaved. Each contender runs in bursts of a few milliseconds, in turn, for many rounds;
+// the first part of a burst is thrown away, so that another library's spinning workers have gone to sleep. A burst's result
+// is its best sample, a contender's the median over its bursts: what it does undisturbed, most of the time.
+#pragma once
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace ingot::bench {
+
+struct Contender {
+  std::string name;
+  std::function<void()> run;
+};
+
+/// Options of every suite: --threads N (default: 1 and then all cores), --json FILE, --filter TEXT, --seconds S per contender.
+struct Options {
+  std::vector<int> threads;
+  std::string json, filter;
+  double seconds = 0.2;
+};
+
+/// Collects rows `{"suite","case","threads","ingot_us","peer","peer_us","ratio"}`, prints them as a table.
+class Suite {
+ public:
+  Suite(const char* name, int argc, char** argv);
+  ~Suite();  // prints the summary, writes the JSON file
+  const std::vector<int>& threads() const { return options_.threads; }
+  /// Sets the threads of Ingot, libtorch and oneDNN, and those of the peers added with on_threads.
+  void set_threads(int n);
+  void on_threads(std::function<void(int)> setter) { setters_.push_back(std::move(setter)); }
+  /// Measures Ingot against its peers; skipped if the filter does not match.
+  void compare(const std::string& label, const std::function<void()>& ingot, const std::vector<Contender>& peers);
+
+ private:
+  std::string name_;
+  Options options_;
+  int current_threads_ = 1;
+  std::vector<std::function<void(int)>> setters_;
+  nlohmann::json rows_ = nlohmann::json::array();
+};
+
+}  // namespace ingot::bench
