@@ -323,6 +323,7 @@ INGOT_OP(transpose) = {
           s.add({s.real({2, 3, 4})}, Attrs().set("a", 0).set("b", 2));
           s.add({s.real({0, 3})}, Attrs().set("a", 0).set("b", 1));
           s.add({s.real({4})}, Attrs().set("a", 0).set("b", 0));
+          s.add({s.real({1, 1})}, Attrs().set("a", 0).set("b", 1));
         }};
 
 INGOT_OP(slice) = {.name = "slice",
@@ -348,6 +349,7 @@ INGOT_OP(slice) = {.name = "slice",
                          s.add({s.real({5, 6})}, slice_attrs(-1, -4, 100, 1));
                          s.add({s.real({4, 3, 5})}, slice_attrs(1, 2, 0, -1));
                          s.add({s.real({4, 3})}, slice_attrs(0, 3, 1, 1));
+          s.add({s.real({1})}, slice_attrs(0, 0, 1, 1));
                          s.add({s.real({0, 3})}, slice_attrs(0, 0, 2, 1));
                        }};
 
@@ -383,6 +385,7 @@ INGOT_OP(slice_grad) = {
           add({3}, {7}, -1, -1, -100, -3);
           add({4, 2, 5}, {4, 3, 5}, 1, 2, 0, -1);
           add({0, 3}, {4, 3}, 0, 3, 1, 1);
+          add({1}, {2}, 0, 1, 2, 1);
         }};
 
 INGOT_OP(broadcast_to) = {.name = "broadcast_to",
@@ -449,6 +452,7 @@ INGOT_OP(diagonal) = {.name = "diagonal",
                             s.add({s.real({3, 3})}, Attrs().set("a", -2).set("b", -1));
                             s.add({s.real({2, 5, 3})}, Attrs().set("a", 2).set("b", 1));
                             s.add({s.real({4, 2, 3})}, Attrs().set("a", 0).set("b", -1));
+          s.add({s.real({1, 1})}, Attrs().set("a", 0).set("b", 1));
                             s.add({s.real({0, 3})}, Attrs().set("a", 0).set("b", 1));
                           }};
 
@@ -477,6 +481,7 @@ INGOT_OP(diagonal_grad) = {
           add({3}, {3, 3}, -2, -1);
           add({2, 3}, {2, 5, 3}, 2, 1);
           add({2, 3}, {4, 2, 3}, 0, -1);
+          add({1}, {1, 1}, 0, 1);
           add({0}, {0, 3}, 0, 1);
         }};
 
