@@ -32,9 +32,10 @@ void free_storage(Storage* storage) noexcept {
 }
 
 bool row_major(const Dims& shape, const Dims& strides) {
+  for (int64_t n : shape)
+    if (n == 0) return true;
   int64_t step = 1;
   for (int i = shape.size() - 1; i >= 0; i--) {
-    if (shape[i] == 0) return true;
     if (shape[i] != 1 && strides[i] != step) return false;
     step *= shape[i];
   }
