@@ -1,0 +1,324 @@
+#include "kernels/pool.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pool.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "base/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ingot::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows or columns [first, last) of a window that lie inside the input, in steps of dilation.
+struct Taps {
+  int64_t first, last;  // values of k
+};
+HWY_INLINE Taps taps_inside(int64_t at, int64_t kernel, int64_t dilation, int64_t in) {
+  const int64_t first = at < 0 ? (-at + dilation - 1) / dilation : 0;
+  const int64_t last = at >= in ? 0 : (in - at + dilation - 1) / dilation;
+  return {first, last < kernel ? last : kernel};
+}
+
+// Output columns [first, last) whose windows lie wholly inside a row and whose vector loads stay in the row.
+struct Interior {
+  int64_t first, last;
+};
+HWY_INLINE Interior interior_columns(const PoolShape& s, int64_t lanes) {
+  const int64_t span = s.dilation[1] * (s.kernel[1] - 1);
+  int64_t first = (s.pad[1] + s.stride[1] - 1) / s.stride[1];
+  int64_t last = first;
+  // A block of `lanes` outputs from column o reads up to o·stride - pad + span + lanes·stride - 1.
+  const int64_t room = s.in[1] + s.pad[1] - span - lanes * s.stride[1];
+  if (room >= first * s.stride[1]) last = room / s.stride[1] + lanes;
+  if (last > s.out[1]) last = s.out[1];
+  return {first, last};
+}
+
+// `lanes` elements from p on, `stride` apart (1 or 2).
+template <int kStride, class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_strided(D d, const T* p) {
+  if constexpr (kStride == 1) return hn::LoadU(d, p);
+  const auto low = hn::LoadU(d, p), high = hn::LoadU(d, p + hn::Lanes(d));
+  return hn::ConcatEven(d, high, low);
+}
+
+template <class T>
+HWY_INLINE void max_one(const PoolShape& s, const T* x, int64_t oy, int64_t ox, T* y, int64_t* index) {
+  const int64_t top = oy * s.stride[0] - s.pad[0], left = ox * s.stride[1] - s.pad[1];
+  const Taps rows = taps_inside(top, s.kernel[0], s.dilation[0], s.in[0]), cols = taps_inside(left, s.kernel[1], s.dilation[1], s.in[1]);
+  T best = -std::numeric_limits<T>::infinity();
+  int64_t at = (top + rows.first * s.dilation[0]) * s.in[1] + left + cols.first * s.dilation[1];
+  for (int64_t ky = rows.first; ky < rows.last; ky++)
+    for (int64_t kx = cols.first; kx < cols.last; kx++) {
+      const int64_t here = (top + ky * s.dilation[0]) * s.in[1] + left + kx * s.dilation[1];
+      const T v = x[here];
+      if (best == best && (v > best || v != v)) best = v, at = here;
+    }
+  *y = best;
+  if (index != nullptr) *index = at;
+}
+
+// Blocks of outputs of one row, all windows inside the row; positions in the plane are counted in lanes as wide as T.
+template <int kStride, bool kIndices, class T>
+HWY_INLINE void max_row(const PoolShape& s, const T* x, int64_t oy, int64_t first, int64_t last, T* y, int64_t* indices) {
+  const hn::ScalableTag<T> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  using TI = hn::TFromD<decltype(di)>;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t top = oy * s.stride[0] - s.pad[0];
+  const Taps rows = taps_inside(top, s.kernel[0], s.dilation[0], s.in[0]);
+  const auto steps = hn::Mul(hn::Iota(d, 0), hn::Set(d, static_cast<T>(kStride)));
+  const auto offsets = hn::ConvertTo(di, steps);
+  for (int64_t ox = first; ox + lanes <= last; ox += lanes) {
+    const int64_t left = ox * kStride - s.pad[1];
+    auto best = hn::Set(d, -std::numeric_limits<T>::infinity());
+    auto at = hn::Set(di, static_cast<TI>((top + rows.first * s.dilation[0]) * s.in[1] + left));
+    at = hn::Add(at, offsets);
+    for (int64_t ky = rows.first; ky < rows.last; ky++)
+      for (int64_t kx = 0; kx < s.kernel[1]; kx++) {
+        const int64_t here = (top + ky * s.dilation[0]) * s.in[1] + left + kx * s.dilation[1];
+        const auto v = load_strided<kStride>(d, x + here);
+        const auto better = hn::And(hn::Or(hn::Gt(v, best), hn::IsNaN(v)), hn::Eq(best, best));
+        best = hn::IfThenElse(better, v, best);
+        if constexpr (kIndices)
+          at = hn::IfThenElse(hn::RebindMask(di, better), hn::Add(hn::Set(di, static_cast<TI>(here)), offsets), at);
+      }
+    hn::StoreU(best, d, y + ox);
+    if constexpr (kIndices) {
+      HWY_ALIGN TI buffer[hn::MaxLanes(d)];
+      hn::Store(at, di, buffer);
+      for (int64_t i = 0; i < lanes; i++) indices[ox + i] = buffer[i];
+    }
+  }
+}
+
+template <class T>
+void max_pool(const PoolShape& s, const T* x, T* y, int64_t* indices, const Team& team) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), in_size = s.in[0] * s.in[1], out_size = s.out[0] * s.out[1];
+  Interior inside = interior_columns(s, lanes);
+  if (s.stride[1] > 2 || in_size >= (int64_t{1} << 30)) inside.last = inside.first;
+  const int64_t blocks = inside.last > inside.first ? (inside.last - inside.first) / lanes : 0;
+  const int64_t first = blocks > 0 ? inside.first : s.out[1], last = first + blocks * lanes;
+  const auto [begin, end] = team.share(s.planes);
+  for (int64_t p = begin; p < end; p++)
+    for (int64_t oy = 0; oy < s.out[0]; oy++) {
+      const T* from = x + p * in_size;
+      T* to = y + p * out_size + oy * s.out[1];
+      int64_t* at = indices == nullptr ? nullptr : indices + p * out_size + oy * s.out[1];
+      for (int64_t ox = 0; ox < std::min(first, s.out[1]); ox++) max_one(s, from, oy, ox, to + ox, at == nullptr ? nullptr : at + ox);
+      if (blocks > 0) {
+        if (s.stride[1] == 1)
+          at != nullptr ? max_row<1, true>(s, from, oy, first, last, to, at) : max_row<1, false>(s, from, oy, first, last, to, at);
+        else
+          at != nullptr ? max_row<2, true>(s, from, oy, first, last, to, at) : max_row<2, false>(s, from, oy, first, last, to, at);
+      }
+      for (int64_t ox = last; ox < s.out[1]; ox++) max_one(s, from, oy, ox, to + ox, at == nullptr ? nullptr : at + ox);
+    }
+}
+
+// 1 / the number of elements that a window's mean divides by.
+template <class T>
+HWY_INLINE T window_scale(const PoolShape& s, bool count_pad, int64_t oy, int64_t ox) {
+  int64_t count = 1;
+  for (int a = 0; a < 2; a++) {
+    const int64_t at = (a == 0 ? oy : ox) * s.stride[a] - s.pad[a];
+    const Taps taps = taps_inside(at, s.kernel[a], 1, s.in[a]);
+    count *= count_pad ? std::min(at + s.kernel[a], s.in[a] + s.pad[a]) - at : taps.last - taps.first;
+  }
+  return T{1} / static_cast<T>(count);
+}
+
+template <class T>
+HWY_INLINE T avg_one(const PoolShape& s, bool count_pad, const T* x, int64_t oy, int64_t ox) {
+  const int64_t top = oy * s.stride[0] - s.pad[0], left = ox * s.stride[1] - s.pad[1];
+  const Taps rows = taps_inside(top, s.kernel[0], 1, s.in[0]), cols = taps_inside(left, s.kernel[1], 1, s.in[1]);
+  T sum = 0;
+  for (int64_t ky = rows.first; ky < rows.last; ky++)
+    for (int64_t kx = cols.first; kx < cols.last; kx++) sum += x[(top + ky) * s.in[1] + left + kx];
+  return sum * window_scale<T>(s, count_pad, oy, ox);
+}
+
+template <int kStride, class T>
+HWY_INLINE void avg_row(const PoolShape& s, bool count_pad, const T* x, int64_t oy, int64_t first, int64_t last, T* y) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), top = oy * s.stride[0] - s.pad[0];
+  const Taps rows = taps_inside(top, s.kernel[0], 1, s.in[0]);
+  const auto scale = hn::Set(d, window_scale<T>(s, count_pad, oy, first));
+  for (int64_t ox = first; ox < last; ox += lanes) {
+    auto sum = hn::Zero(d);
+    for (int64_t ky = rows.first; ky < rows.last; ky++)
+      for (int64_t kx = 0; kx < s.kernel[1]; kx++)
+        sum = hn::Add(sum, load_strided<kStride>(d, x + (top + ky) * s.in[1] + ox * kStride - s.pad[1] + kx));
+    hn::StoreU(hn::Mul(sum, scale), d, y + ox);
+  }
+}
+
+template <class T>
+void avg_pool(const PoolShape& s, bool count_pad, const T* x, T* y, const Team& team) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), in_size = s.in[0] * s.in[1], out_size = s.out[0] * s.out[1];
+  const Interior inside = interior_columns(s, lanes);
+  const int64_t blocks = s.stride[1] <= 2 && inside.last > inside.first ? (inside.last - inside.first) / lanes : 0;
+  const int64_t first = blocks > 0 ? inside.first : s.out[1], last = first + blocks * lanes;
+  const auto [begin, end] = team.share(s.planes);
+  for (int64_t p = begin; p < end; p++)
+    for (int64_t oy = 0; oy < s.out[0]; oy++) {
+      const T* from = x + p * in_size;
+      T* to = y + p * out_size + oy * s.out[1];
+      for (int64_t ox = 0; ox < std::min(first, s.out[1]); ox++) to[ox] = avg_one(s, count_pad, from, oy, ox);
+      if (blocks > 0) s.stride[1] == 1 ? avg_row<1>(s, count_pad, from, oy, first, last, to) : avg_row<2>(s, count_pad, from, oy, first, last, to);
+      for (int64_t ox = last; ox < s.out[1]; ox++) to[ox] = avg_one(s, count_pad, from, oy, ox);
+    }
+}
+
+template <class T>
+void avg_pool_grad(const PoolShape& s, bool count_pad, const T* dy, T* dx, const Team& team) {
+  const int64_t in_size = s.in[0] * s.in[1], out_size = s.out[0] * s.out[1];
+  const auto [begin, end] = team.share(s.planes);
+  for (int64_t p = begin; p < end; p++) {
+    T* to = dx + p * in_size;
+    std::fill(to, to + in_size, T{0});
+    for (int64_t oy = 0; oy < s.out[0]; oy++)
+      for (int64_t ox = 0; ox < s.out[1]; ox++) {
+        const T share = dy[p * out_size + oy * s.out[1] + ox] * window_scale<T>(s, count_pad, oy, ox);
+        const int64_t top = oy * s.stride[0] - s.pad[0], left = ox * s.stride[1] - s.pad[1];
+        const Taps rows = taps_inside(top, s.kernel[0], 1, s.in[0]), cols = taps_inside(left, s.kernel[1], 1, s.in[1]);
+        for (int64_t ky = rows.first; ky < rows.last; ky++)
+          for (int64_t kx = cols.first; kx < cols.last; kx++) to[(top + ky) * s.in[1] + left + kx] += share;
+      }
+  }
+}
+
+template <class T>
+void max_pool_grad(int64_t planes, int64_t in_size, int64_t out_size, const T* dy, const int64_t* indices, T* dx, const Team& team) {
+  const auto [begin, end] = team.share(planes);
+  for (int64_t p = begin; p < end; p++) {
+    T* to = dx + p * in_size;
+    std::fill(to, to + in_size, T{0});
+    for (int64_t i = p * out_size; i < (p + 1) * out_size; i++) to[indices[i]] += dy[i];
+  }
+}
+
+// The bin of output o along an axis of `in` elements divided into `out` bins.
+struct Bin {
+  int64_t first, last;
+};
+HWY_INLINE Bin bin_of(int64_t o, int64_t in, int64_t out) { return {o * in / out, ((o + 1) * in + out - 1) / out}; }
+
+template <class T>
+HWY_INLINE T sum_run(const T* x, int64_t n) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto a = hn::Zero(d), b = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    a = hn::Add(a, hn::LoadU(d, x + i));
+    b = hn::Add(b, hn::LoadU(d, x + i + lanes));
+  }
+  T sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b)));
+  for (; i < n; i++) sum += x[i];
+  return sum;
+}
+
+// Calls f(plane, output position, rows, columns) for every bin of this member's planes.
+template <class F>
+HWY_INLINE void for_each_bin(const PoolShape& s, const Team& team, F f) {
+  const auto [begin, end] = team.share(s.planes);
+  for (int64_t p = begin; p < end; p++)
+    for (int64_t oy = 0; oy < s.out[0]; oy++)
+      for (int64_t ox = 0; ox < s.out[1]; ox++)
+        f(p, (p * s.out[0] + oy) * s.out[1] + ox, bin_of(oy, s.in[0], s.out[0]), bin_of(ox, s.in[1], s.out[1]));
+}
+
+template <class T>
+void adaptive_avg_pool(const PoolShape& s, const T* x, T* y, const Team& team) {
+  for_each_bin(s, team, [&](int64_t p, int64_t o, Bin rows, Bin cols) {
+    const T* plane = x + p * s.in[0] * s.in[1];
+    T sum = 0;
+    for (int64_t r = rows.first; r < rows.last; r++) sum += sum_run(plane + r * s.in[1] + cols.first, cols.last - cols.first);
+    y[o] = sum / static_cast<T>((rows.last - rows.first) * (cols.last - cols.first));
+  });
+}
+
+template <class T>
+void adaptive_avg_pool_grad(const PoolShape& s, const T* dy, T* dx, const Team& team) {
+  const int64_t in_size = s.in[0] * s.in[1];
+  const auto [begin, end] = team.share(s.planes);
+  std::fill(dx + begin * in_size, dx + end * in_size, T{0});
+  for_each_bin(s, team, [&](int64_t p, int64_t o, Bin rows, Bin cols) {
+    const T share = dy[o] / static_cast<T>((rows.last - rows.first) * (cols.last - cols.first));
+    for (int64_t r = rows.first; r < rows.last; r++)
+      for (int64_t c = cols.first; c < cols.last; c++) dx[p * in_size + r * s.in[1] + c] += share;
+  });
+}
+
+template <class T>
+void adaptive_max_pool(const PoolShape& s, const T* x, T* y, int64_t* indices, const Team& team) {
+  for_each_bin(s, team, [&](int64_t p, int64_t o, Bin rows, Bin cols) {
+    const T* plane = x + p * s.in[0] * s.in[1];
+    int64_t at = rows.first * s.in[1] + cols.first;
+    T best = plane[at];
+    for (int64_t r = rows.first; r < rows.last; r++)
+      for (int64_t c = cols.first; c < cols.last; c++) {
+        const T v = plane[r * s.in[1] + c];
+        if (best == best && (v > best || v != v)) best = v, at = r * s.in[1] + c;
+      }
+    y[o] = best;
+    indices[o] = at;
+  });
+}
+
+}  // namespace ingot::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ingot::kernels {
+
+template <class T>
+void max_pool(const PoolShape& s, const T* x, T* y, int64_t* indices, const Team& team) {
+  INGOT_DISPATCH(max_pool<T>)(s, x, y, indices, team);
+}
+template <class T>
+void max_pool_grad(int64_t planes, int64_t in_size, int64_t out_size, const T* dy, const int64_t* indices, T* dx, const Team& team) {
+  INGOT_DISPATCH(max_pool_grad<T>)(planes, in_size, out_size, dy, indices, dx, team);
+}
+template <class T>
+void avg_pool(const PoolShape& s, bool count_pad, const T* x, T* y, const Team& team) {
+  INGOT_DISPATCH(avg_pool<T>)(s, count_pad, x, y, team);
+}
+template <class T>
+void avg_pool_grad(const PoolShape& s, bool count_pad, const T* dy, T* dx, const Team& team) {
+  INGOT_DISPATCH(avg_pool_grad<T>)(s, count_pad, dy, dx, team);
+}
+template <class T>
+void adaptive_avg_pool(const PoolShape& s, const T* x, T* y, const Team& team) {
+  INGOT_DISPATCH(adaptive_avg_pool<T>)(s, x, y, team);
+}
+template <class T>
+void adaptive_avg_pool_grad(const PoolShape& s, const T* dy, T* dx, const Team& team) {
+  INGOT_DISPATCH(adaptive_avg_pool_grad<T>)(s, dy, dx, team);
+}
+template <class T>
+void adaptive_max_pool(const PoolShape& s, const T* x, T* y, int64_t* indices, const Team& team) {
+  INGOT_DISPATCH(adaptive_max_pool<T>)(s, x, y, indices, team);
+}
+#define INGOT_POOL_INSTANCES(T)                                                                                       \
+  template void max_pool(const PoolShape&, const T*, T*, int64_t*, const Team&);                                       \
+  template void avg_pool(const PoolShape&, bool, const T*, T*, const Team&);                                           \
+  template void adaptive_avg_pool(const PoolShape&, const T*, T*, const Team&);                                        \
+  template void max_pool_grad(int64_t, int64_t, int64_t, const T*, const int64_t*, T*, const Team&);                   \
+  template void avg_pool_grad(const PoolShape&, bool, const T*, T*, const Team&);                                      \
+  template void adaptive_avg_pool_grad(const PoolShape&, const T*, T*, const Team&);                                   \
+  template void adaptive_max_pool(const PoolShape&, const T*, T*, int64_t*, const Team&);
+INGOT_POOL_INSTANCES(float)
+INGOT_POOL_INSTANCES(double)
+
+}  // namespace ingot::kernels
+#endif
