@@ -70,18 +70,18 @@ TEST(Random, PhiloxKnownAnswers) {  // from the Random123 distribution
 // and without AVX2 and aarch64 agree.
 TEST(Random, SameNumbersOnEveryMachine) {
   constexpr int64_t kN = 1000, kFirst = (int64_t{1} << 33) + 5;
-  EXPECT_EQ(fnv1a(uniform<float>(kN, kKey, -1, 3, kFirst)), 0x1b5038aa254bb3c1);
-  EXPECT_EQ(fnv1a(uniform<double>(kN, kKey, -1, 3, kFirst)), 0xa32d3833e0065f62);
-  EXPECT_EQ(fnv1a(normal<float>(kN, kKey, 0.5f, 2, kFirst)), 0x065be05fc87defab);
-  EXPECT_EQ(fnv1a(normal<double>(kN, kKey, 0.5, 2, kFirst)), 0x75d0c4bc8c54bee1);
-  EXPECT_EQ(fnv1a(integers(kN, -10, 100, kKey, kFirst)), 0x289071393858d1e1);
-  EXPECT_EQ(fnv1a(integers(kN, INT64_MIN, int64_t{1} << 62, kKey, kFirst)), 0xd58241d4d670a829);  // redraws a quarter
+  EXPECT_EQ(fnv1a(uniform<float>(kN, kKey, -1, 3, kFirst)), 0x1b5038aa254bb3c1u);
+  EXPECT_EQ(fnv1a(uniform<double>(kN, kKey, -1, 3, kFirst)), 0xa32d3833e0065f62u);
+  EXPECT_EQ(fnv1a(normal<float>(kN, kKey, 0.5f, 2, kFirst)), 0x065be05fc87defabu);
+  EXPECT_EQ(fnv1a(normal<double>(kN, kKey, 0.5, 2, kFirst)), 0x75d0c4bc8c54bee1u);
+  EXPECT_EQ(fnv1a(integers(kN, -10, 100, kKey, kFirst)), 0x289071393858d1e1u);
+  EXPECT_EQ(fnv1a(integers(kN, INT64_MIN, int64_t{1} << 62, kKey, kFirst)), 0xd58241d4d670a829u);  // redraws a quarter
   std::vector<uint8_t> flags(kN);
   fill_bernoulli(flags.data(), kN, kFirst, 0.3, kKey);
-  EXPECT_EQ(fnv1a(flags), 0x8d9f6d178c67f005);
+  EXPECT_EQ(fnv1a(flags), 0x8d9f6d178c67f005u);
   std::vector<int64_t> order(kN);
   fill_permutation(order.data(), kN, kKey);
-  EXPECT_EQ(fnv1a(order), 0x9aaab3899e8d08fd);
+  EXPECT_EQ(fnv1a(order), 0x9aaab3899e8d08fdu);
 }
 
 // A fill of [0, n) equals any two fills of its parts, at any thread count.

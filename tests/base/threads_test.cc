@@ -85,7 +85,7 @@ Outcome run_self(const std::string& test, const std::string& environment = "") {
   return outcome;
 }
 
-// An emulator cannot start a second process of this program.
+// An emulator cannot start a second process of this program, nor threads in a forked child.
 #define SKIP_WITHOUT_SUBPROCESS() \
   if (run_self("ThreadsChild.DISABLED_nothing").code != 0) GTEST_SKIP() << "cannot run this program as a subprocess"
 
@@ -244,6 +244,7 @@ TEST_F(Threads, UsableCoresIsPositive) {
 // In a forked child only the calling thread exists.
 TEST_F(Threads, ForkedChildStartsItsOwnWorkers) {
   if (kThreadSanitizer) GTEST_SKIP() << "the sanitizer ends a forked child that starts threads";
+  SKIP_WITHOUT_SUBPROCESS();
   set_threads(3);
   sum_by_shares(10);
   const pid_t child = fork();
@@ -258,6 +259,7 @@ TEST_F(Threads, ForkedChildStartsItsOwnWorkers) {
 
 TEST_F(Threads, ForkWhileAnotherThreadHoldsThePool) {
   if (kThreadSanitizer) GTEST_SKIP() << "the sanitizer ends a forked child that starts threads";
+  SKIP_WITHOUT_SUBPROCESS();
   set_threads(2);
   std::atomic<bool> stop{false};
   std::thread user([&] {
