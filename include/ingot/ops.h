@@ -401,6 +401,52 @@ void outer_into(const Tensor& dst, const Tensor& a, const Tensor& b);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 void linear_into(const Tensor& dst, const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
+// pool ----------------------------------------------------------------------------------------------------------------
+
+/// The largest element of each window of x [n, c, l], and its position (i64).
+std::array<Tensor, 2> max_pool1d(const Tensor& x, const PoolOptions& options);
+void max_pool1d_into(const Tensor& y, const Tensor& indices, const Tensor& x, const PoolOptions& options);
+
+/// The largest element of each window of x [n, c, h, w], and its position in the plane (i64).
+std::array<Tensor, 2> max_pool2d(const Tensor& x, const PoolOptions& options);
+void max_pool2d_into(const Tensor& y, const Tensor& indices, const Tensor& x, const PoolOptions& options);
+
+/// Gradient of max pooling: each dy [n, c, …] added at its index in planes of `size`, to [n, c, size…].
+Tensor max_pool_grad(const Tensor& dy, const Tensor& indices, const Dims& size);
+void max_pool_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& indices, const Dims& size);
+
+/// The mean of each window of x [n, c, l].
+Tensor avg_pool1d(const Tensor& x, const PoolOptions& options);
+void avg_pool1d_into(const Tensor& dst, const Tensor& x, const PoolOptions& options);
+
+/// The mean of each window of x [n, c, h, w].
+Tensor avg_pool2d(const Tensor& x, const PoolOptions& options);
+void avg_pool2d_into(const Tensor& dst, const Tensor& x, const PoolOptions& options);
+
+/// Gradient of average pooling: dy [n, c, …] spread over the windows of an input of `size`, to [n, c, size…].
+Tensor avg_pool_grad(const Tensor& dy, const Dims& size, const PoolOptions& options);
+void avg_pool_grad_into(const Tensor& dst, const Tensor& dy, const Dims& size, const PoolOptions& options);
+
+/// The mean of each of `size` bins of x [n, c, l], to [n, c, size].
+Tensor adaptive_avg_pool1d(const Tensor& x, const Dims& size);
+void adaptive_avg_pool1d_into(const Tensor& dst, const Tensor& x, const Dims& size);
+
+/// The mean of each of size[0] × size[1] bins of x [n, c, h, w]; {1, 1} is global average pooling.
+Tensor adaptive_avg_pool2d(const Tensor& x, const Dims& size);
+void adaptive_avg_pool2d_into(const Tensor& dst, const Tensor& x, const Dims& size);
+
+/// Gradient of adaptive average pooling: dy [n, c, …] spread over the bins of an input of `size`.
+Tensor adaptive_avg_pool_grad(const Tensor& dy, const Dims& size);
+void adaptive_avg_pool_grad_into(const Tensor& dst, const Tensor& dy, const Dims& size);
+
+/// The largest element of each of `size` bins of x [n, c, l], and its position (i64).
+std::array<Tensor, 2> adaptive_max_pool1d(const Tensor& x, const Dims& size);
+void adaptive_max_pool1d_into(const Tensor& y, const Tensor& indices, const Tensor& x, const Dims& size);
+
+/// The largest element of each of size[0] × size[1] bins of x [n, c, h, w], and its position in the plane (i64).
+std::array<Tensor, 2> adaptive_max_pool2d(const Tensor& x, const Dims& size);
+void adaptive_max_pool2d_into(const Tensor& y, const Tensor& indices, const Tensor& x, const Dims& size);
+
 // reduction -----------------------------------------------------------------------------------------------------------
 
 /// The sum over `axes` (all if none are named); integers and bools give i64.

@@ -1,0 +1,481 @@
+// Pooling over the last one or two axes of [batch, channels, …]. A NaN in a window is its maximum.
+#include "kernels/pool.h"
+
+#include <cmath>
+
+#include "ops/checks.h"
+#include "ops/define.h"
+#include "ops/plain.h"
+#include "ops/staging.h"
+
+namespace ingot {
+namespace {
+
+using kernels::PoolShape;
+
+constexpr int64_t kLargest = int64_t{1} << 31;
+
+// An attribute with one number per spatial axis, as {height, width}; empty means `fallback`.
+void put_axes(const Call& call, const Dims& given, int spatial, int64_t least, const char* what, int64_t* to) {
+  if (given.size() != spatial && given.size() != 1)
+    fail(call, std::string(what) + " " + to_string(given) + " does not fit " + std::to_string(spatial) + " spatial axes",
+         "give one number per spatial axis");
+  for (int a = 0; a < spatial; a++) {
+    const int64_t v = given[given.size() == 1 ? 0 : a];
+    if (v < least || v > kLargest) fail(call, std::string(what) + " " + to_string(given) + " is out of range", "at least " + std::to_string(least));
+    to[2 - spatial + a] = v;
+  }
+}
+
+// The geometry of sliding windows over an input of the given spatial size; checks everything.
+PoolShape windows(const Call& call, int64_t planes, const Dims& size) {
+  const int spatial = size.size();
+  PoolShape s{planes, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {1, 1}};
+  put_axes(call, size, spatial, 1, "size", s.in);
+  put_axes(call, call.ints("kernel"), spatial, 1, "kernel", s.kernel);
+  put_axes(call, call.ints("stride").empty() ? call.ints("kernel") : call.ints("stride"), spatial, 1, "stride", s.stride);
+  if (!call.ints("padding").empty()) put_axes(call, call.ints("padding"), spatial, 0, "padding", s.pad);
+  if (!call.ints("dilation").empty()) put_axes(call, call.ints("dilation"), spatial, 1, "dilation", s.dilation);
+  for (int a = 2 - spatial; a < 2; a++) {
+    if (2 * s.pad[a] > s.kernel[a]) fail(call, "padding is more than half the kernel", "a window must see at least one element");
+    const int64_t room = s.in[a] + 2 * s.pad[a] - s.dilation[a] * (s.kernel[a] - 1) - 1;
+    if (room < 0) fail(call, "the kernel does not fit an input of " + to_string(size), "pad more or use a smaller kernel");
+    s.out[a] = room / s.stride[a] + 1;
+    if (call.flag("ceil_mode") && room % s.stride[a] != 0 && s.out[a] * s.stride[a] < s.in[a] + s.pad[a]) s.out[a]++;
+  }
+  return s;
+}
+
+Dims spatial_of(const Tensor& t) { return Dims(std::span<const int64_t>(t.shape().begin() + 2, t.shape().end())); }
+int64_t planes_of(const Tensor& t) { return t.size(0) * t.size(1); }
+Dims with_spatial(const Tensor& t, const int64_t* sizes) {
+  Dims shape{t.size(0), t.size(1)};
+  for (int a = 0; a < t.rank() - 2; a++) shape.push_back(sizes[2 - (t.rank() - 2) + a]);
+  return shape;
+}
+void require_planes(const Call& call, int spatial) {
+  require_type(call, call.in(0).dtype());
+  require_rank(call, 0, spatial + 2, spatial == 1 ? "[batch, channels, length]" : "[batch, channels, height, width]");
+}
+void require_spatial_attr(const Call& call, const char* attr) {
+  const int spatial = call.in(0).rank() - 2;
+  if (spatial < 1 || spatial > 2 || call.ints(attr).size() != spatial)
+    fail(call, std::string(attr) + " " + to_string(call.ints(attr)) + " does not fit", "tensors are [batch, channels, …] with one or two spatial axes");
+  for (int64_t v : call.ints(attr))
+    if (v < 1 || v > kLargest) fail(call, std::string(attr) + " " + to_string(call.ints(attr)) + " is out of range", "sizes are positive");
+}
+
+PoolShape input_windows(const Call& call) { return windows(call, planes_of(call.in(0)), spatial_of(call.in(0))); }
+PoolShape size_windows(const Call& call) { return windows(call, planes_of(call.in(0)), call.ints("size")); }
+// Bins: input and output sizes only.
+PoolShape bins(const Call& call, const Dims& in, const Dims& out) {
+  PoolShape s{planes_of(call.in(0)), {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {1, 1}};
+  put_axes(call, in, in.size(), 1, "input", s.in);
+  put_axes(call, out, out.size(), 1, "size", s.out);
+  return s;
+}
+PoolShape input_bins(const Call& call) { return bins(call, spatial_of(call.in(0)), call.ints("size")); }
+PoolShape size_bins(const Call& call) { return bins(call, call.ints("size"), spatial_of(call.in(0))); }
+
+// Stages the first input and the results, and calls kernel(x, y, second input or result as indices).
+size_t staged_bytes(const Call& call, const Tensor* out, int) {
+  size_t bytes = staging_bytes(out[0]);
+  for (int i = 0; i < call.count(); i++) bytes += staging_bytes(call.in(i));
+  return output_count(call.op) == 2 ? bytes + staging_bytes(out[1]) : bytes;
+}
+template <class Kernel>
+void with_staged(const Call& call, const Tensor* out, void* scratch, const Team& team, Kernel kernel) {
+  const void* x = stage_in(call.in(0), scratch, team);
+  const void* more = call.count() > 1 ? stage_in(call.in(1), scratch, team) : nullptr;
+  void* y = stage_out(out[0], scratch);
+  const bool indexed = output_count(call.op) == 2;
+  int64_t* indices = static_cast<int64_t*>(indexed ? stage_out(out[1], scratch) : const_cast<void*>(more));
+  team.barrier();
+  if (out[0].dtype() == kF32)
+    kernel(static_cast<const float*>(x), static_cast<float*>(y), indices);
+  else
+    kernel(static_cast<const double*>(x), static_cast<double*>(y), indices);
+  unstage(out[0], y, team);
+  if (indexed) unstage(out[1], indices, team);
+}
+
+// Calls f(window, index of the output, sizes) for every output of a plain loop; window(g) walks the positions it reads.
+template <class F>
+void for_each_window(const PoolShape& s, bool adaptive, F f) {
+  for_each_index({s.planes, s.out[0], s.out[1]}, [&](const Dims& o) {
+    f(o, [&](auto visit) {
+      if (adaptive) {
+        for (int64_t r = o[1] * s.in[0] / s.out[0]; r < ((o[1] + 1) * s.in[0] + s.out[0] - 1) / s.out[0]; r++)
+          for (int64_t c = o[2] * s.in[1] / s.out[1]; c < ((o[2] + 1) * s.in[1] + s.out[1] - 1) / s.out[1]; c++) visit(r, c);
+        return;
+      }
+      for (int64_t ky = 0; ky < s.kernel[0]; ky++)
+        for (int64_t kx = 0; kx < s.kernel[1]; kx++) {
+          const int64_t r = o[1] * s.stride[0] + ky * s.dilation[0] - s.pad[0], c = o[2] * s.stride[1] + kx * s.dilation[1] - s.pad[1];
+          if (r >= 0 && r < s.in[0] && c >= 0 && c < s.in[1]) visit(r, c);
+        }
+    });
+  });
+}
+
+// An element of [batch, channels, (height,) width] by plane, row and column.
+std::byte* at(const Tensor& t, int64_t plane, int64_t row, int64_t col) {
+  Dims index{plane / t.size(1), plane % t.size(1)};
+  if (t.rank() == 4) index.push_back(row);
+  index.push_back(col);
+  return element_at(t, index);
+}
+double value(const Tensor& t, int64_t plane, int64_t row, int64_t col) { return load_as_double(at(t, plane, row, col), t.dtype()); }
+
+void reference_max(const PoolShape& s, bool adaptive, const Tensor& x, const Tensor* out) {
+  for_each_window(s, adaptive, [&](const Dims& o, auto window) {
+    double best = -INFINITY;
+    int64_t where_best = -1;
+    window([&](int64_t r, int64_t c) {
+      const double v = value(x, o[0], r, c);
+      if (where_best < 0 || (!std::isnan(best) && (v > best || std::isnan(v)))) best = v, where_best = r * s.in[1] + c;
+    });
+    store_from_double(at(out[0], o[0], o[1], o[2]), out[0].dtype(), best);
+    *reinterpret_cast<int64_t*>(at(out[1], o[0], o[1], o[2])) = where_best;
+  });
+}
+
+double divisor(const Call& call, const PoolShape& s, bool adaptive, const Dims& o, int64_t seen) {
+  if (adaptive || !call.flag("count_include_pad")) return static_cast<double>(seen);
+  double count = 1;
+  for (int a = 0; a < 2; a++) {
+    const int64_t start = o[a + 1] * s.stride[a] - s.pad[a];
+    count *= static_cast<double>(std::min(start + s.kernel[a], s.in[a] + s.pad[a]) - start);
+  }
+  return count;
+}
+
+void reference_avg(const Call& call, const PoolShape& s, bool adaptive, const Tensor& x, const Tensor& y) {
+  for_each_window(s, adaptive, [&](const Dims& o, auto window) {
+    double sum = 0;
+    int64_t seen = 0;
+    window([&](int64_t r, int64_t c) { sum += value(x, o[0], r, c), seen++; });
+    store_from_double(at(y, o[0], o[1], o[2]), y.dtype(), sum / divisor(call, s, adaptive, o, seen));
+  });
+}
+
+void reference_avg_grad(const Call& call, const PoolShape& s, bool adaptive, const Tensor& dy, const Tensor& dx) {
+  const Tensor sums = zeros({s.planes, s.in[0], s.in[1]}, kF64);
+  for_each_window(s, adaptive, [&](const Dims& o, auto window) {
+    int64_t seen = 0;
+    window([&](int64_t, int64_t) { seen++; });
+    const double share = value(dy, o[0], o[1], o[2]) / divisor(call, s, adaptive, o, seen);
+    window([&](int64_t r, int64_t c) { sums.at<double>({o[0], r, c}) += share; });
+  });
+  for_each_index(sums.shape(), [&](const Dims& i) { store_from_double(at(dx, i[0], i[1], i[2]), dx.dtype(), sums.at<double>(i)); });
+}
+
+template <int kSpatial>
+void infer_max(const Call& call, Specs& out) {
+  require_planes(call, kSpatial);
+  const PoolShape s = input_windows(call);
+  out.add(call.in(0).dtype(), with_spatial(call.in(0), s.out));
+  out.add(kI64, with_spatial(call.in(0), s.out));
+}
+template <int kSpatial>
+void infer_avg(const Call& call, Specs& out) {
+  require_planes(call, kSpatial);
+  if (!call.ints("dilation").empty())
+    for (int64_t d : call.ints("dilation"))
+      if (d != 1) fail(call, "dilation " + to_string(call.ints("dilation")), "average pooling has no dilation");
+  out.add(call.in(0).dtype(), with_spatial(call.in(0), input_windows(call).out));
+}
+template <int kSpatial>
+void infer_adaptive(const Call& call, Specs& out) {
+  require_planes(call, kSpatial);
+  require_spatial_attr(call, "size");
+  input_bins(call);
+  out.add(call.in(0).dtype(), with_spatial(call.in(0), input_bins(call).out));
+}
+template <int kSpatial>
+void infer_adaptive_max(const Call& call, Specs& out) {
+  infer_adaptive<kSpatial>(call, out);
+  out.add(kI64, out.of[0].shape);
+}
+
+void run_max(const Call& call, const Tensor* out, void* scratch, const Team& team) {
+  with_staged(call, out, scratch, team, [&](auto* x, auto* y, int64_t* indices) { kernels::max_pool(input_windows(call), x, y, indices, team); });
+}
+void run_avg(const Call& call, const Tensor* out, void* scratch, const Team& team) {
+  with_staged(call, out, scratch, team, [&](auto* x, auto* y, int64_t*) { kernels::avg_pool(input_windows(call), call.flag("count_include_pad"), x, y, team); });
+}
+void run_adaptive_avg(const Call& call, const Tensor* out, void* scratch, const Team& team) {
+  with_staged(call, out, scratch, team, [&](auto* x, auto* y, int64_t*) { kernels::adaptive_avg_pool(input_bins(call), x, y, team); });
+}
+void run_adaptive_max(const Call& call, const Tensor* out, void* scratch, const Team& team) {
+  with_staged(call, out, scratch, team, [&](auto* x, auto* y, int64_t* indices) { kernels::adaptive_max_pool(input_bins(call), x, y, indices, team); });
+}
+
+PoolOptions options_of(const Call& call) {
+  return {call.ints("kernel"), call.ints("stride"), call.ints("padding"), call.ints("dilation"), call.flag("ceil_mode"), call.flag("count_include_pad")};
+}
+void gradient_max(Gradient& g) { g.set(0, max_pool_grad(g.dy(), g.out(1), spatial_of(g.in()))); }
+void gradient_avg(Gradient& g) { g.set(0, avg_pool_grad(g.dy(), spatial_of(g.in()), options_of(g.call()))); }
+void gradient_adaptive_avg(Gradient& g) { g.set(0, adaptive_avg_pool_grad(g.dy(), spatial_of(g.in()))); }
+
+struct Case {
+  Dims x;
+  PoolOptions options;
+};
+std::vector<Case> cases(int spatial, bool dilated) {
+  std::vector<Case> all;
+  if (spatial == 1) {
+    all = {{{1, 1, 1}, {.kernel = {1}}}, {{2, 3, 9}, {.kernel = {2}}}, {{0, 2, 4}, {.kernel = {2}}}, {{1, 2, 40}, {.kernel = {3}, .stride = {1}, .padding = {1}}}};
+  } else {
+    all = {{{1, 1, 1, 1}, {.kernel = {1, 1}}},
+           {{2, 3, 6, 22}, {.kernel = {2, 2}}},
+           {{0, 2, 4, 4}, {.kernel = {2, 2}}},
+           {{1, 2, 7, 21}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}},
+           {{1, 2, 5, 37}, {.kernel = {3, 2}, .stride = {1, 1}}},
+           {{1, 2, 7, 8}, {.kernel = {2, 3}, .stride = {3, 3}, .ceil_mode = true}},
+           {{2, 1, 5, 6}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}, .ceil_mode = true, .count_include_pad = false}}};
+    if (dilated) all.push_back({{1, 2, 9, 20}, {.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 0}, .dilation = {2, 3}}});
+  }
+  return all;
+}
+template <int kSpatial, bool kDilated>
+void sample_windows(Samples& s) {
+  for (const Case& c : cases(kSpatial, kDilated)) {
+    Attrs attrs;
+    c.options.put(attrs);
+    s.add({s.real(c.x)}, attrs);
+  }
+}
+template <int kSpatial>
+void sample_bins(Samples& s) {
+  const auto add = [&](const Dims& x, const Dims& size) { s.add({s.real(x)}, Attrs().set("size", size)); };
+  if (kSpatial == 1) {
+    add({1, 1, 1}, {1});
+    add({2, 3, 10}, {4});
+    add({0, 3, 10}, {4});
+  } else {
+    add({1, 1, 1, 1}, {1, 1});
+    add({2, 3, 7, 9}, {3, 4});
+    add({2, 3, 8, 8}, {1, 1});
+    add({1, 2, 3, 2}, {5, 4});
+    add({0, 2, 4, 4}, {2, 2});
+  }
+}
+
+}  // namespace
+
+INGOT_OP(max_pool1d) = {
+    .name = "max_pool1d",
+    .signature = "max_pool1d(x, options:PoolOptions) -> y, indices",
+    .doc = "The largest element of each window of x [n, c, l], and its position (i64).",
+    .family = "pool",
+    .infer = infer_max<1>,
+    .run = run_max,
+    .scratch = staged_bytes,
+    .reference = [](const Call& call, const Tensor* out) { reference_max(input_windows(call), false, call.in(0), out); },
+    .gradient = gradient_max,
+    .samples = sample_windows<1, true>,
+};
+
+INGOT_OP(max_pool2d) = {
+    .name = "max_pool2d",
+    .signature = "max_pool2d(x, options:PoolOptions) -> y, indices",
+    .doc = "The largest element of each window of x [n, c, h, w], and its position in the plane (i64).",
+    .family = "pool",
+    .infer = infer_max<2>,
+    .run = run_max,
+    .scratch = staged_bytes,
+    .reference = [](const Call& call, const Tensor* out) { reference_max(input_windows(call), false, call.in(0), out); },
+    .gradient = gradient_max,
+    .samples = sample_windows<2, true>,
+};
+
+INGOT_OP(max_pool_grad) = {
+    .name = "max_pool_grad",
+    .signature = "max_pool_grad(dy, indices, size:ints)",
+    .doc = "Gradient of max pooling: each dy [n, c, …] added at its index in planes of `size`, to [n, c, size…].",
+    .family = "pool",
+    .infer = [](const Call& call, Specs& out) {
+      require_type(call, call.in(0).dtype());
+      if (call.in(1).dtype() != kI64 || !(call.in(1).shape() == call.in(0).shape()))
+        fail(call, "the indices do not fit", "give the i64 indices that max pooling returned");
+      require_spatial_attr(call, "size");
+      Dims shape{call.in(0).size(0), call.in(0).size(1)};
+      for (int64_t v : call.ints("size")) shape.push_back(v);
+      out.add(call.in(0).dtype(), shape);
+    },
+    .check = [](const Call& call) { require_index_range(call, 1, 0, element_count(call.ints("size"))); },
+    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+      const int64_t planes = planes_of(call.in(0)), in_size = element_count(call.ints("size")), out_size = element_count(spatial_of(call.in(0)));
+      with_staged(call, out, scratch, team, [&](auto* dy, auto* dx, int64_t* indices) {
+        kernels::max_pool_grad(planes, in_size, out_size, dy, indices, dx, team);
+      });
+    },
+    .scratch = staged_bytes,
+    .reference = [](const Call& call, const Tensor* out) {
+      const Tensor& dy = call.in(0);
+      const Tensor sums = zeros({planes_of(dy), element_count(call.ints("size"))}, kF64);
+      for_each_index(dy.shape(), [&](const Dims& i) {
+        const int64_t target = *reinterpret_cast<const int64_t*>(element_at(call.in(1), i));
+        sums.at<double>({i[0] * dy.size(1) + i[1], target}) += load_as_double(element_at(dy, i), dy.dtype());
+      });
+      const int64_t width = call.ints("size").back();
+      for_each_index(sums.shape(), [&](const Dims& i) { store_from_double(at(out[0], i[0], i[1] / width, i[1] % width), out[0].dtype(), sums.at<double>(i)); });
+    },
+    .gradient = [](Gradient& g) {
+      const Tensor& indices = g.in(1);
+      if (!g.wants(0)) return;
+      const Dims planes{indices.size(0), indices.size(1), -1};
+      const Tensor picked = gather(reshape(contiguous(g.dy()), planes), reshape(contiguous(indices), planes), 2);
+      g.set(0, reshape(picked, g.in(0).shape()));
+    },
+    .samples = [](Samples& s) {
+      s.add({s.real({1, 1, 1}), s.indices({1, 1, 1}, 0, 3)}, Attrs().set("size", Dims{3}));
+      s.add({s.real({2, 3, 2, 4}), s.indices({2, 3, 2, 4}, 0, 40)}, Attrs().set("size", Dims{5, 8}));
+      s.add({s.real({2, 0, 2, 4}), s.indices({2, 0, 2, 4}, 0, 40)}, Attrs().set("size", Dims{5, 8}));
+    },
+};
+
+INGOT_OP(avg_pool1d) = {
+    .name = "avg_pool1d",
+    .signature = "avg_pool1d(x, options:PoolOptions)",
+    .doc = "The mean of each window of x [n, c, l].",
+    .family = "pool",
+    .infer = infer_avg<1>,
+    .run = run_avg,
+    .scratch = staged_bytes,
+    .reference = [](const Call& call, const Tensor* out) { reference_avg(call, input_windows(call), false, call.in(0), out[0]); },
+    .gradient = gradient_avg,
+    .samples = sample_windows<1, false>,
+};
+
+INGOT_OP(avg_pool2d) = {
+    .name = "avg_pool2d",
+    .signature = "avg_pool2d(x, options:PoolOptions)",
+    .doc = "The mean of each window of x [n, c, h, w].",
+    .family = "pool",
+    .infer = infer_avg<2>,
+    .run = run_avg,
+    .scratch = staged_bytes,
+    .reference = [](const Call& call, const Tensor* out) { reference_avg(call, input_windows(call), false, call.in(0), out[0]); },
+    .gradient = gradient_avg,
+    .samples = sample_windows<2, false>,
+};
+
+INGOT_OP(avg_pool_grad) = {
+    .name = "avg_pool_grad",
+    .signature = "avg_pool_grad(dy, size:ints, options:PoolOptions)",
+    .doc = "Gradient of average pooling: dy [n, c, …] spread over the windows of an input of `size`, to [n, c, size…].",
+    .family = "pool",
+    .infer = [](const Call& call, Specs& out) {
+      require_type(call, call.in(0).dtype());
+      require_spatial_attr(call, "size");
+      const PoolShape s = size_windows(call);
+      if (!(with_spatial(call.in(0), s.out) == call.in(0).shape()))
+        fail(call, "dy does not fit, expected " + to_string(with_spatial(call.in(0), s.out)), "size and options must be the forward's");
+      out.add(call.in(0).dtype(), with_spatial(call.in(0), s.in));
+    },
+    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+      with_staged(call, out, scratch, team, [&](auto* dy, auto* dx, int64_t*) {
+        kernels::avg_pool_grad(size_windows(call), call.flag("count_include_pad"), dy, dx, team);
+      });
+    },
+    .scratch = staged_bytes,
+    .reference = [](const Call& call, const Tensor* out) { reference_avg_grad(call, size_windows(call), false, call.in(0), out[0]); },
+    .gradient = [](Gradient& g) {
+      const PoolOptions o = options_of(g.call());
+      g.set(0, g.dy().rank() == 3 ? avg_pool1d(g.dy(), o) : avg_pool2d(g.dy(), o));
+    },
+    .samples = [](Samples& s) {
+      const auto add = [&](const Dims& dy, const Dims& size, const PoolOptions& o) {
+        Attrs attrs;
+        o.put(attrs.set("size", size));
+        s.add({s.real(dy)}, attrs);
+      };
+      add({1, 1, 1}, {1}, {.kernel = {1}});
+      add({2, 3, 4}, {9}, {.kernel = {2}});
+      add({1, 2, 4, 4}, {7, 8}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}});
+      add({1, 2, 4, 4}, {7, 8}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}, .count_include_pad = false});
+      add({0, 2, 2, 2}, {4, 4}, {.kernel = {2, 2}});
+    },
+};
+
+INGOT_OP(adaptive_avg_pool1d) = {
+    .name = "adaptive_avg_pool1d",
+    .signature = "adaptive_avg_pool1d(x, size:ints)",
+    .doc = "The mean of each of `size` bins of x [n, c, l], to [n, c, size].",
+    .family = "pool",
+    .infer = infer_adaptive<1>,
+    .run = run_adaptive_avg,
+    .scratch = staged_bytes,
+    .reference = [](const Call& call, const Tensor* out) { reference_avg(call, input_bins(call), true, call.in(0), out[0]); },
+    .gradient = gradient_adaptive_avg,
+    .samples = sample_bins<1>,
+};
+
+INGOT_OP(adaptive_avg_pool2d) = {
+    .name = "adaptive_avg_pool2d",
+    .signature = "adaptive_avg_pool2d(x, size:ints)",
+    .doc = "The mean of each of size[0] × size[1] bins of x [n, c, h, w]; {1, 1} is global average pooling.",
+    .family = "pool",
+    .infer = infer_adaptive<2>,
+    .run = run_adaptive_avg,
+    .scratch = staged_bytes,
+    .reference = [](const Call& call, const Tensor* out) { reference_avg(call, input_bins(call), true, call.in(0), out[0]); },
+    .gradient = gradient_adaptive_avg,
+    .samples = sample_bins<2>,
+};
+
+INGOT_OP(adaptive_avg_pool_grad) = {
+    .name = "adaptive_avg_pool_grad",
+    .signature = "adaptive_avg_pool_grad(dy, size:ints)",
+    .doc = "Gradient of adaptive average pooling: dy [n, c, …] spread over the bins of an input of `size`.",
+    .family = "pool",
+    .infer = [](const Call& call, Specs& out) {
+      require_type(call, call.in(0).dtype());
+      require_spatial_attr(call, "size");
+      out.add(call.in(0).dtype(), with_spatial(call.in(0), size_bins(call).in));
+    },
+    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+      with_staged(call, out, scratch, team, [&](auto* dy, auto* dx, int64_t*) { kernels::adaptive_avg_pool_grad(size_bins(call), dy, dx, team); });
+    },
+    .scratch = staged_bytes,
+    .reference = [](const Call& call, const Tensor* out) { reference_avg_grad(call, size_bins(call), true, call.in(0), out[0]); },
+    .gradient = [](Gradient& g) {
+      const Dims size = spatial_of(g.in());
+      g.set(0, g.dy().rank() == 3 ? adaptive_avg_pool1d(g.dy(), size) : adaptive_avg_pool2d(g.dy(), size));
+    },
+    .samples = [](Samples& s) {
+      s.add({s.real({1, 1, 1})}, Attrs().set("size", Dims{4}));
+      s.add({s.real({2, 3, 3, 4})}, Attrs().set("size", Dims{7, 9}));
+      s.add({s.real({0, 3, 3, 4})}, Attrs().set("size", Dims{7, 9}));
+    },
+};
+
+INGOT_OP(adaptive_max_pool1d) = {
+    .name = "adaptive_max_pool1d",
+    .signature = "adaptive_max_pool1d(x, size:ints) -> y, indices",
+    .doc = "The largest element of each of `size` bins of x [n, c, l], and its position (i64).",
+    .family = "pool",
+    .infer = infer_adaptive_max<1>,
+    .run = run_adaptive_max,
+    .scratch = staged_bytes,
+    .reference = [](const Call& call, const Tensor* out) { reference_max(input_bins(call), true, call.in(0), out); },
+    .gradient = gradient_max,
+    .samples = sample_bins<1>,
+};
+
+INGOT_OP(adaptive_max_pool2d) = {
+    .name = "adaptive_max_pool2d",
+    .signature = "adaptive_max_pool2d(x, size:ints) -> y, indices",
+    .doc = "The largest element of each of size[0] × size[1] bins of x [n, c, h, w], and its position in the plane (i64).",
+    .family = "pool",
+    .infer = infer_adaptive_max<2>,
+    .run = run_adaptive_max,
+    .scratch = staged_bytes,
+    .reference = [](const Call& call, const Tensor* out) { reference_max(input_bins(call), true, call.in(0), out); },
+    .gradient = gradient_max,
+    .samples = sample_bins<2>,
+};
+
+}  // namespace ingot
