@@ -118,6 +118,11 @@ enum class Types : uint8_t { kFloats, kNumbers, kAll };
 
 class Samples;  // collects the inputs an op is tested on (ops/samples.h)
 
+/// Evaluated when an entry of the table is compiled: leaving out both, or giving both, does not build.
+constexpr bool says_how_it_differentiates(bool gradient, bool reason) {
+  return gradient != reason ? true : throw "give an op either .gradient or .not_differentiable";
+}
+
 /// An entry of the table. Exactly one of `view`, `tile`, `run` says how it computes, and exactly one of `gradient` and
 /// `not_differentiable` how it differentiates.
 struct Op {
@@ -154,6 +159,7 @@ struct Op {
   /// Adds the inputs to test on; random values are drawn from [low, high].
   void (*samples)(Samples&) = nullptr;
   double low = -3, high = 3;
+  bool complete = says_how_it_differentiates(gradient != nullptr, not_differentiable != nullptr);
 };
 
 /// All ops, in the order of the documentation.
