@@ -489,6 +489,32 @@ void norm_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool k
 Tensor logsumexp(const Tensor& x, const Dims& axes = {}, bool keepdim = false);
 void logsumexp_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false);
 
+// softmax -------------------------------------------------------------------------------------------------------------
+
+/// eˣ / Σ eˣ along `axis`.
+Tensor softmax(const Tensor& x, int64_t axis = -1);
+void softmax_into(const Tensor& dst, const Tensor& x, int64_t axis = -1);
+
+/// Gradient of softmax from its result y: y · (dy - Σ dy·y) along `axis`.
+Tensor softmax_grad(const Tensor& y, const Tensor& dy, int64_t axis = -1);
+void softmax_grad_into(const Tensor& dst, const Tensor& y, const Tensor& dy, int64_t axis = -1);
+
+/// x - log Σ eˣ along `axis`.
+Tensor log_softmax(const Tensor& x, int64_t axis = -1);
+void log_softmax_into(const Tensor& dst, const Tensor& x, int64_t axis = -1);
+
+/// Gradient of log_softmax from its result y: dy - e^y · Σ dy along `axis`.
+Tensor log_softmax_grad(const Tensor& y, const Tensor& dy, int64_t axis = -1);
+void log_softmax_grad_into(const Tensor& dst, const Tensor& y, const Tensor& dy, int64_t axis = -1);
+
+/// log Σ eˣ - x[label] for every row of logits [rows, classes] with labels [rows] (i32 or i64), to [rows]; a negative label gives 0.
+Tensor softmax_cross_entropy(const Tensor& logits, const Tensor& labels);
+void softmax_cross_entropy_into(const Tensor& dst, const Tensor& logits, const Tensor& labels);
+
+/// Gradient of softmax_cross_entropy: (softmax(x) - onehot(label)) · dloss per row, to [rows, classes].
+Tensor softmax_cross_entropy_grad(const Tensor& logits, const Tensor& labels, const Tensor& dloss);
+void softmax_cross_entropy_grad_into(const Tensor& dst, const Tensor& logits, const Tensor& labels, const Tensor& dloss);
+
 // view ----------------------------------------------------------------------------------------------------------------
 
 /// A view of x with another shape of as many elements; one size may be -1. An Error if that needs a copy.

@@ -41,6 +41,10 @@ PoolShape windows(const Call& call, int64_t planes, const Dims& size) {
     const int64_t room = s.in[a] + 2 * s.pad[a] - s.dilation[a] * (s.kernel[a] - 1) - 1;
     if (room < 0) fail(call, "the kernel does not fit an input of " + to_string(size), "pad more or use a smaller kernel");
     s.out[a] = room / s.stride[a] + 1;
+    for (int64_t start = -s.pad[a]; start < 0; start += s.stride[a]) {  // with dilation, taps may jump over a short input
+      const int64_t k = (-start + s.dilation[a] - 1) / s.dilation[a];
+      if (k >= s.kernel[a] || start + k * s.dilation[a] >= s.in[a]) fail(call, "a window would see padding only", "pad less or dilate less");
+    }
     if (call.flag("ceil_mode") && room % s.stride[a] != 0 && s.out[a] * s.stride[a] < s.in[a] + s.pad[a]) s.out[a]++;
   }
   return s;
