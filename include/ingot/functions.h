@@ -24,6 +24,17 @@ std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t axis = 0);
 /// A view with axes `first` … `last` merged into one.
 Tensor flatten(const Tensor& x, int64_t first = 0, int64_t last = -1);
 
+/// x · sigmoid(x): silu under its other name.
+Tensor swish(const Tensor& x);
+/// x / max(‖x‖₂, eps) along `axis`.
+Tensor l2_normalize(const Tensor& x, int64_t axis = -1, double eps = 1e-12);
+/// The mean, or the largest element, of every channel of x [n, c, …], to [n, c].
+Tensor global_avg_pool(const Tensor& x);
+Tensor global_max_pool(const Tensor& x);
+/// Batch norm with known statistics, as at inference: x [n, c, …]; mean, variance, weight and bias are [c].
+Tensor batch_norm_inference(const Tensor& x, const Tensor& mean, const Tensor& variance, const Tensor& weight = {},
+                            const Tensor& bias = {}, double eps = 1e-5);
+
 Tensor operator+(const Tensor& a, const Tensor& b);
 Tensor operator-(const Tensor& a, const Tensor& b);
 Tensor operator*(const Tensor& a, const Tensor& b);

@@ -401,6 +401,36 @@ void outer_into(const Tensor& dst, const Tensor& a, const Tensor& b);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 void linear_into(const Tensor& dst, const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
+// norm ----------------------------------------------------------------------------------------------------------------
+
+/// (x - mean) / √(variance + eps) · weight + bias over the last `axes` axes; weight and bias have their shape.
+Tensor layer_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, int64_t axes = 1, double eps = 1e-5);
+void layer_norm_into(const Tensor& dst, const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, int64_t axes = 1, double eps = 1e-5);
+
+/// x / √(mean of x² + eps) · weight over the last `axes` axes; weight has their shape.
+Tensor rms_norm(const Tensor& x, const Tensor& weight = {}, int64_t axes = 1, double eps = 1e-5);
+void rms_norm_into(const Tensor& dst, const Tensor& x, const Tensor& weight = {}, int64_t axes = 1, double eps = 1e-5);
+
+/// Gradients of layer_norm, or of rms_norm with `rms`, for x, weight and bias; the statistics are taken again.
+std::array<Tensor, 3> row_norm_grad(const Tensor& x, const Tensor& dy, const Tensor& weight = {}, int64_t axes = 1, double eps = 1e-5, bool rms = false);
+void row_norm_grad_into(const Tensor& dx, const Tensor& dweight, const Tensor& dbias, const Tensor& x, const Tensor& dy, const Tensor& weight = {}, int64_t axes = 1, double eps = 1e-5, bool rms = false);
+
+/// Normalises x [n, c, …] over each of `groups` groups of channels of a sample; weight and bias are [c].
+Tensor group_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, int64_t groups = 1, double eps = 1e-5);
+void group_norm_into(const Tensor& dst, const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, int64_t groups = 1, double eps = 1e-5);
+
+/// Normalises x [n, c, …] over each channel of each sample; weight and bias are [c].
+Tensor instance_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
+void instance_norm_into(const Tensor& dst, const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
+
+/// Normalises x [n, c, …] over each channel of the batch; also gives the batch's mean and (biased) variance, [c].
+std::array<Tensor, 3> batch_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
+void batch_norm_into(const Tensor& y, const Tensor& mean, const Tensor& variance, const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
+
+/// Gradients of group_norm, instance_norm (groups = channels) or batch_norm (groups = 0) for x, weight and bias.
+std::array<Tensor, 3> channel_norm_grad(const Tensor& x, const Tensor& dy, const Tensor& weight = {}, int64_t groups = 0, double eps = 1e-5);
+void channel_norm_grad_into(const Tensor& dx, const Tensor& dweight, const Tensor& dbias, const Tensor& x, const Tensor& dy, const Tensor& weight = {}, int64_t groups = 0, double eps = 1e-5);
+
 // pool ----------------------------------------------------------------------------------------------------------------
 
 /// The largest element of each window of x [n, c, l], and its position (i64).

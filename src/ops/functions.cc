@@ -56,6 +56,38 @@ Tensor flatten(const Tensor& x, int64_t first, int64_t last) {
   return reshape(x, shape);
 }
 
+Tensor swish(const Tensor& x) { return silu(x); }
+
+Tensor l2_normalize(const Tensor& x, int64_t axis, double eps) {
+  const Tensor length = norm(x, {axis}, true);
+  return divide(x, maximum(length, full({}, eps, length.dtype())));
+}
+
+namespace {
+
+Dims spatial_axes(const char* op, const Tensor& x) {
+  if (x.rank() < 3) throw Error(std::string(op) + ": x is " + to_string(x.shape()) + " — it must be [batch, channels, …]");
+  Dims axes;
+  for (int a = 2; a < x.rank(); a++) axes.push_back(a);
+  return axes;
+}
+
+}  // namespace
+
+Tensor global_avg_pool(const Tensor& x) { return mean(x, spatial_axes("global_avg_pool", x)); }
+Tensor global_max_pool(const Tensor& x) { return max(x, spatial_axes("global_max_pool", x)); }
+
+Tensor batch_norm_inference(const Tensor& x, const Tensor& mean, const Tensor& variance, const Tensor& weight,
+                            const Tensor& bias, double eps) {
+  if (x.rank() < 2) throw Error("batch_norm_inference: x is " + to_string(x.shape()) + " — it must be [batch, channels, …]");
+  Dims per_channel{x.size(1)};
+  for (int a = 2; a < x.rank(); a++) per_channel.push_back(1);
+  const auto spread = [&](const Tensor& t) { return reshape(contiguous(t), per_channel); };
+  const Tensor scale = reciprocal(sqrt(add(variance, eps)));
+  const Tensor y = multiply(subtract(x, spread(mean)), spread(weight.defined() ? multiply(scale, weight) : scale));
+  return bias.defined() ? add(y, spread(bias)) : y;
+}
+
 Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
 Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }
