@@ -43,6 +43,7 @@ INGOT_OP(map) = {
     .doc = "A user's own element-wise function of 1 to 3 tensors (part 0) or its derivative by argument part - 1; see map.h.",
     .family = "map",
     .infer = [](const Call& call, Specs& out) {
+      if (call.pointer("function") == nullptr) fail(call, "no function", "call map(fn, x) of map.h");
       const MapFunction& fn = function_of(call);
       const int64_t part = call.integer("part");
       if (call.count() != fn.inputs())
