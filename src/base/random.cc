@@ -178,8 +178,9 @@ template <class T>
 void bernoulli(T* out, int64_t n, int64_t first_index, double p, RandomKey key) {
   check_range("fill_bernoulli", n, first_index);
   if (!(p >= 0 && p <= 1)) throw Error("fill_bernoulli: p = " + std::to_string(p) + " — a probability is from 0 to 1");
-  const bool always = p * 0x1p32 + 0.5 >= 0x1p32;
-  const uint32_t limit = always ? 0 : static_cast<uint32_t>(p * 0x1p32 + 0.5);
+  const double words_below = std::round(p * 0x1p32);
+  const bool always = words_below >= 0x1p32;
+  const uint32_t limit = always ? 0 : static_cast<uint32_t>(words_below);
   fill<4>(out, n, first_index, key, [=](const Words& in, T* values) {
     for (int b = 0; b < kBlocks; ++b)
       for (int w = 0; w < 4; ++w) values[4 * b + w] = static_cast<T>((in.word[w][b] < limit) | always);
