@@ -90,6 +90,7 @@ TEST(Memory, WorkspaceIsFreedWithItsThread) {
 TEST(Memory, ThreadsCountTogether) {
   const MemoryStats before = memory_stats();
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([] {
       for (int i = 0; i < 1000; ++i) free_bytes(allocate_bytes(i), i);

@@ -174,6 +174,7 @@ TEST_F(Threads, UserThreadsShareThePool) {
   set_threads(3);
   std::atomic<int> wrong{0};
   std::vector<std::thread> users;
+  users.reserve(4);
   for (int u = 0; u < 4; ++u)
     users.emplace_back([&] {
       for (int i = 0; i < 1000; ++i) wrong += sum_by_shares(1000 + i) != int64_t{1000 + i} * (999 + i) / 2;
