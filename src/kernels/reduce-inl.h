@@ -39,6 +39,18 @@ HWY_INLINE void store_few(hn::Vec<D> v, D d, T* p, int64_t n) {
 #endif
 }
 
+template <class D>
+constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_upto(D d, const T* p, int64_t n) {
+  return n >= kLanes<D> ? hn::LoadU(d, p) : load_few(d, p, n);
+}
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_upto(hn::Vec<D> v, D d, T* p, int64_t n) {
+  n >= kLanes<D> ? hn::StoreU(v, d, p) : store_few(v, d, p, n);
+}
+
 // What a reduction does: `map` on each element (c is the output's centre), `join` of two partial results.
 struct AddJoin {
   template <class D>
@@ -91,8 +103,24 @@ struct ProdOp : PlainMap {
   static double join(double a, double b) { return a * b; }
 };
 
-// x86's max returns its second operand when either is NaN: a NaN already in `a` stays, one that arrives in `x` is
-// blended in. Other targets propagate NaN by themselves.
+// The larger (smaller) of a and x; a NaN on either side stays. x86's max returns its second operand when either is NaN,
+// so there only one that arrives in x needs care.
+template <class V>
+HWY_INLINE V max_or_nan(V a, V x) {
+#if HWY_ARCH_X86
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Max(x, a));
+#else
+  return hn::IfThenElse(hn::Or(hn::IsNaN(x), hn::Lt(a, x)), x, a);
+#endif
+}
+template <class V>
+HWY_INLINE V min_or_nan(V a, V x) {
+#if HWY_ARCH_X86
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Min(x, a));
+#else
+  return hn::IfThenElse(hn::Or(hn::IsNaN(x), hn::Lt(x, a)), x, a);
+#endif
+}
 struct MaxOp : PlainMap {
   template <class D>
   static HWY_INLINE hn::Vec<D> identity(D d) {
@@ -100,7 +128,7 @@ struct MaxOp : PlainMap {
   }
   template <class V>
   static HWY_INLINE V join(V a, V x) {
-    return hn::IfThenElse(hn::IsNaN(x), x, hn::Max(x, a));
+    return max_or_nan(a, x);
   }
   static float join(float a, float b) { return a != a || a > b ? a : b; }
   static double join(double a, double b) { return a != a || a > b ? a : b; }
@@ -112,7 +140,7 @@ struct MinOp : PlainMap {
   }
   template <class V>
   static HWY_INLINE V join(V a, V x) {
-    return hn::IfThenElse(hn::IsNaN(x), x, hn::Min(x, a));
+    return min_or_nan(a, x);
   }
   static float join(float a, float b) { return a != a || a < b ? a : b; }
   static double join(double a, double b) { return a != a || a < b ? a : b; }
@@ -246,6 +274,66 @@ HWY_INLINE double join_all(D d, const T* p, int64_t n, T centre) {
   join_run<Op>(d, p, n, 1, c, cascade);
   return cascade.total();
 }
+
+/// Σ f(i) over a piece of n ≤ kReduceBlock elements: f(i, m) maps the m elements from i on; lanes beyond m are dropped.
+template <class D, class F>
+HWY_INLINE hn::Vec<D> sum_of(D d, int64_t n, const F& f) {
+  constexpr int64_t N = kLanes<D>;
+  auto a0 = hn::Zero(d), a1 = a0, a2 = a0, a3 = a0;
+  int64_t i = 0;
+  for (; i + 4 * N <= n; i += 4 * N) {
+    a0 = hn::Add(a0, f(i, N));
+    a1 = hn::Add(a1, f(i + N, N));
+    a2 = hn::Add(a2, f(i + 2 * N, N));
+    a3 = hn::Add(a3, f(i + 3 * N, N));
+  }
+  for (; i + N <= n; i += N) a0 = hn::Add(a0, f(i, N));
+  if (i < n) a1 = hn::Add(a1, hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(n - i)), f(i, n - i)));
+  return hn::Add(hn::Add(a0, a1), hn::Add(a2, a3));
+}
+
+/// Calls f(i, m) for vectors of m ≤ lanes elements that cover n.
+template <class D, class F>
+HWY_INLINE void for_vectors(D, int64_t n, const F& f) {
+  int64_t i = 0;
+  for (; i + kLanes<D> <= n; i += kLanes<D>) f(i, kLanes<D>);
+  if (i < n) f(i, n - i);
+}
+
+constexpr int64_t kColumnPanel = 256;  // columns that are worked on together
+
+// Column sums in two levels, so that long axes lose no digits.
+template <class T>
+class PanelSum {
+  static constexpr hn::ScalableTag<T> d{};
+  static constexpr int kPerLevel = 64;
+
+ public:
+  explicit PanelSum(int64_t width) : width_(width) {
+    std::fill_n(sum_, kColumnPanel, T(0));
+    std::fill_n(part_, kColumnPanel, T(0));
+  }
+  HWY_INLINE void add(int64_t j, hn::Vec<hn::ScalableTag<T>> v) {
+    hn::Store(hn::Add(hn::Load(d, part_ + j), v), d, part_ + j);
+  }
+  HWY_INLINE void end_row() {
+    if (++rows_ % kPerLevel == 0) flush();
+  }
+  T* total() {
+    flush();
+    return sum_;
+  }
+
+ private:
+  void flush() {
+    for (int64_t j = 0; j < width_; j += kLanes<hn::ScalableTag<T>>) {
+      hn::Store(hn::Add(hn::Load(d, sum_ + j), hn::Load(d, part_ + j)), d, sum_ + j);
+      hn::Store(hn::Zero(d), d, part_ + j);
+    }
+  }
+  int64_t width_, rows_ = 0;
+  HWY_ALIGN T sum_[kColumnPanel], part_[kColumnPanel];
+};
 
 }  // namespace ingot::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -31,7 +31,7 @@ struct ExpDifferenceOp : AddJoin {
   }
 };
 
-constexpr int64_t kPanel = 512;   // columns that are folded together
+constexpr int64_t kPanel = 1024;  // columns that are folded together
 constexpr int64_t kRowGroup = 8;  // rows read side by side
 constexpr int kGroupsPerLevel = 8;
 

@@ -1,15 +1,8 @@
 #include "kernels/reduce.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <random>
-#include <vector>
 
-#include "ingot/simd.h"
-#include "ingot/threads.h"
+#include "reduce_test_util.h"
 
 namespace ingot::kernels {
 namespace {
@@ -102,11 +95,6 @@ std::vector<T> random_values(std::mt19937& rng, int64_t n) {
   return values;
 }
 
-std::vector<char> aligned_scratch(size_t bytes) { return std::vector<char>(bytes + 64); }
-void* aligned(std::vector<char>& scratch) {
-  return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64);
-}
-
 template <class T>
 double expected(Reduce kind, const std::vector<T>& xs) {
   long double r = kind == Reduce::kProd ? 1 : kind == Reduce::kMax ? -kInf : kind == Reduce::kMin ? kInf : 0;
@@ -127,36 +115,8 @@ double expected(Reduce kind, const std::vector<T>& xs) {
 constexpr Reduce kKinds[] = {Reduce::kSum, Reduce::kProd,       Reduce::kMax,
                              Reduce::kMin, Reduce::kSumSquares, Reduce::kSumAbs};
 
-template <class T>
-void expect_close(T got, double want, double magnitude, const char* what) {
-  if (want != want) {
-    EXPECT_NE(got, got) << what;
-  } else if (std::isinf(want)) {
-    EXPECT_EQ(static_cast<double>(got), want) << what;
-  } else {
-    EXPECT_NEAR(static_cast<double>(got), want, magnitude * 16 * static_cast<double>(std::numeric_limits<T>::epsilon()))
-        << what;
-  }
-}
-
-class ReduceTest : public testing::TestWithParam<Simd> {
- protected:
-  void SetUp() override {
-    try {
-      set_simd(GetParam());
-    } catch (const std::exception& e) {
-      GTEST_SKIP() << e.what();
-    }
-  }
-  void TearDown() override {
-    set_simd(before_);
-    set_threads(threads_);
-  }
-  Simd before_ = simd();
-  int threads_ = threads();
-};
-INSTANTIATE_TEST_SUITE_P(Targets, ReduceTest, testing::Values(Simd::kSse4, Simd::kAvx2),
-                         [](const auto& target) { return std::string(name(target.param)); });
+using ReduceTest = OnTarget;
+INGOT_ON_TARGETS(ReduceTest);
 
 template <class T>
 void check_random_views(unsigned seed) {
@@ -164,16 +124,16 @@ void check_random_views(unsigned seed) {
   for (int round = 0; round < 300; ++round) {
     const View v = random_view(rng, 5, round % 3 == 0 ? 16 : 6, true);
     const auto in = random_values<T>(rng, v.in_size);
-    auto scratch = aligned_scratch(reduce_scratch(v.layout));
+    Scratch scratch(reduce_scratch(v.layout));
     for (Reduce kind : kKinds) {
       const T guard = T(-77.5);
       std::vector<T> out(static_cast<size_t>(v.out_size), guard), want(out);
-      reduce(kind, v.layout, in.data() + v.in_base, out.data() + v.out_base, 0.5, aligned(scratch), Team());
+      reduce(kind, v.layout, in.data() + v.in_base, out.data() + v.out_base, 0.5, scratch.data(), Team());
       each_output(v, in.data(), [&](const std::vector<T>& xs, int64_t to) {
         const auto i = static_cast<size_t>(to);
         double magnitude = std::max(std::abs(expected(kind, xs)), 1e-30);
         if (kind == Reduce::kSum) magnitude = expected(Reduce::kSumAbs, xs) + 1e-30;
-        expect_close(out[i], expected(kind, xs) * 0.5, magnitude * (kind == Reduce::kProd ? xs.size() + 1 : 1), "");
+        EXPECT_TRUE(close(out[i], expected(kind, xs) * 0.5, magnitude * (kind == Reduce::kProd ? xs.size() + 1 : 1)));
         want[i] = out[i];
       });
       ASSERT_EQ(out, want) << "wrote outside its outputs, round " << round;
@@ -189,11 +149,11 @@ void check_integers(unsigned seed) {
   for (int round = 0; round < 200; ++round) {
     const View v = random_view(rng, 4, 9, round % 2 == 0);
     const auto in = random_values<T>(rng, v.in_size);
-    auto scratch = aligned_scratch(reduce_scratch(v.layout));
+    Scratch scratch(reduce_scratch(v.layout));
     for (Reduce kind : kKinds) {
       if (std::is_same_v<R, uint8_t> && kind != Reduce::kMax && kind != Reduce::kMin) continue;
       std::vector<R> out(static_cast<size_t>(v.out_size), R(99)), want(out);
-      reduce(kind, v.layout, in.data() + v.in_base, out.data() + v.out_base, 1, aligned(scratch), Team());
+      reduce(kind, v.layout, in.data() + v.in_base, out.data() + v.out_base, 1, scratch.data(), Team());
       each_output(v, in.data(), [&](const std::vector<T>& xs, int64_t to) {
         R& w = want[static_cast<size_t>(to)];
         if (xs.empty() && kind == Reduce::kMax) {
@@ -231,10 +191,10 @@ void check_arg(unsigned seed) {
       if constexpr (std::is_floating_point_v<T>)
         if (round % 5 == 0 && rng() % 16 == 0) x = static_cast<T>(kNan);
     }
-    auto scratch = aligned_scratch(arg_reduce_scratch(v.layout));
+    Scratch scratch(arg_reduce_scratch(v.layout));
     for (bool largest : {true, false}) {
       std::vector<int64_t> out(static_cast<size_t>(v.out_size), -5), want(out);
-      arg_reduce(largest, v.layout, in.data() + v.in_base, out.data() + v.out_base, aligned(scratch), Team());
+      arg_reduce(largest, v.layout, in.data() + v.in_base, out.data() + v.out_base, scratch.data(), Team());
       each_output(v, in.data(), [&](const std::vector<T>& xs, int64_t to) {
         size_t best = 0;
         for (size_t i = 1; i < xs.size(); ++i)
@@ -261,10 +221,10 @@ void check_centred(unsigned seed) {
     auto in = random_values<T>(rng, v.in_size);
     const T offset = round % 2 == 0 ? T(100) : T(0);
     for (T& x : in) x += offset;
-    auto scratch = aligned_scratch(centred_reduce_scratch(v.layout));
+    Scratch scratch(centred_reduce_scratch(v.layout));
     std::vector<T> var(static_cast<size_t>(v.out_size)), lse(var);
-    variance(v.layout, in.data() + v.in_base, var.data() + v.out_base, 1, aligned(scratch), Team());
-    logsumexp(v.layout, in.data() + v.in_base, lse.data() + v.out_base, aligned(scratch), Team());
+    variance(v.layout, in.data() + v.in_base, var.data() + v.out_base, 1, scratch.data(), Team());
+    logsumexp(v.layout, in.data() + v.in_base, lse.data() + v.out_base, scratch.data(), Team());
     each_output(v, in.data(), [&](const std::vector<T>& xs, int64_t to) {
       double mean = 0, ssd = 0, sum = 0;
       for (T x : xs) mean += static_cast<double>(x) / static_cast<double>(xs.size());
@@ -272,8 +232,8 @@ void check_centred(unsigned seed) {
       for (T x : xs) sum += std::exp(static_cast<double>(x) - mean);
       const auto i = static_cast<size_t>(to);
       const double n = static_cast<double>(xs.size());
-      expect_close(var[i], n == 1 ? kNan : ssd / (n - 1), 100 * (ssd / n + 1e-3), "variance");
-      expect_close(lse[i], std::log(sum) + mean, 1 + std::abs(mean), "logsumexp");
+      EXPECT_TRUE(close(var[i], n == 1 ? kNan : ssd / (n - 1), 100 * (ssd / n + 1e-3)));
+      EXPECT_TRUE(close(lse[i], std::log(sum) + mean, 1 + std::abs(mean)));
     });
   }
 }
@@ -300,9 +260,9 @@ T reduce_row(Reduce kind, const std::vector<T>& in, bool as_column) {
   std::vector<T> wide(in.size() * static_cast<size_t>(copies));
   for (size_t i = 0; i < wide.size(); ++i) wide[i] = in[i / static_cast<size_t>(copies)];
   const ReduceLayout l = as_column ? matrix(n, copies, true) : matrix(1, n, false);
-  auto scratch = aligned_scratch(reduce_scratch(l));
+  Scratch scratch(reduce_scratch(l));
   std::vector<T> out(static_cast<size_t>(copies));
-  reduce(kind, l, wide.data(), out.data(), 1, aligned(scratch), Team());
+  reduce(kind, l, wide.data(), out.data(), 1, scratch.data(), Team());
   return out.back();
 }
 
@@ -328,8 +288,8 @@ TEST_P(ReduceTest, LogsumexpOfInfinities) {
     x[static_cast<size_t>(2 * cols) + 1] = kNan;
     x[static_cast<size_t>(3 * cols) + 1] = 3;
     const ReduceLayout l = matrix(4, cols, false);
-    auto scratch = aligned_scratch(centred_reduce_scratch(l));
-    logsumexp(l, x.data(), out.data(), aligned(scratch), Team());
+    Scratch scratch(centred_reduce_scratch(l));
+    logsumexp(l, x.data(), out.data(), scratch.data(), Team());
     EXPECT_EQ(out[0], -kInf);
     EXPECT_EQ(out[1], kInf);
     EXPECT_TRUE(std::isnan(out[2]));
@@ -375,17 +335,17 @@ TEST_P(ReduceTest, SameBitsForEveryTeam) {
       set_threads(workers);
       std::vector<float> out(static_cast<size_t>(l.kept[0]) * 4);
       std::vector<int64_t> arg(static_cast<size_t>(l.kept[0]));
-      auto scratch = aligned_scratch(std::max(centred_reduce_scratch(l), arg_reduce_scratch(l)));
+      Scratch scratch(std::max(centred_reduce_scratch(l), arg_reduce_scratch(l)));
       parallel(true, [&](const Team& team) {
-        reduce(Reduce::kSum, l, in.data(), out.data(), 0.25, aligned(scratch), team);
+        reduce(Reduce::kSum, l, in.data(), out.data(), 0.25, scratch.data(), team);
         team.barrier();
-        variance(l, in.data(), out.data() + l.kept[0], 1, aligned(scratch), team);
+        variance(l, in.data(), out.data() + l.kept[0], 1, scratch.data(), team);
         team.barrier();
-        logsumexp(l, in.data(), out.data() + 2 * l.kept[0], aligned(scratch), team);
+        logsumexp(l, in.data(), out.data() + 2 * l.kept[0], scratch.data(), team);
         team.barrier();
-        reduce(Reduce::kMax, l, in.data(), out.data() + 3 * l.kept[0], 1, aligned(scratch), team);
+        reduce(Reduce::kMax, l, in.data(), out.data() + 3 * l.kept[0], 1, scratch.data(), team);
         team.barrier();
-        arg_reduce(true, l, in.data(), arg.data(), aligned(scratch), team);
+        arg_reduce(true, l, in.data(), arg.data(), scratch.data(), team);
       });
       for (int64_t i : arg) out.push_back(static_cast<float>(i));
       return out;
