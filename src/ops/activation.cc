@@ -178,8 +178,10 @@ INGOT_ELEMENTWISE(gelu, Gelu, .signature = "gelu(x)", .doc = "GELU activation, t
                   .weight = 7, .gradient = [](Gradient& g) { g.set(0, gelu_grad(g.in(), g.dy())); })
 
 struct GeluGrad : Binary {
+  static constexpr double kFlat = 16;  // from here on the derivative is 0 or 1; x³ must not overflow into ∞ · 0
   template <class D, class V>
   static V run(D d, V x, V dy) {
+    x = hn::Min(constant(d, kFlat), hn::Max(constant(d, -kFlat), x));
     const V half = constant(d, 0.5), x2 = hn::Mul(x, x);
     const V u = hn::Mul(x, hn::MulAdd(constant(d, Gelu::k * Gelu::c), x2, constant(d, Gelu::k)));
     const V slope = hn::MulAdd(constant(d, 3 * Gelu::k * Gelu::c), x2, constant(d, Gelu::k));  // du/dx
@@ -188,6 +190,7 @@ struct GeluGrad : Binary {
     return hn::Mul(dy, hn::Add(hn::MulAdd(half, t, half), bend));
   }
   static double plain(double x, double dy) {
+    x = x > kFlat ? kFlat : x < -kFlat ? -kFlat : x;
     const double t = std::tanh(Gelu::k * (x + Gelu::c * x * x * x)), slope = Gelu::k * (1 + 3 * Gelu::c * x * x);
     return dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope);
   }
@@ -219,14 +222,17 @@ INGOT_ELEMENTWISE(gelu_erf, GeluErf, .signature = "gelu_erf(x)", .doc = "GELU ac
 
 struct GeluErfGrad : Binary {
   static constexpr double kDensity = 0.3989422804014327;  // 1/√(2π)
+  static constexpr double kFlat = 40;                     // from here on the derivative is 0 or 1, also at ∞
   template <class D, class V>
   static V run(D d, V x, V dy) {
+    x = hn::Min(constant(d, kFlat), hn::Max(constant(d, -kFlat), x));
     const V half = constant(d, 0.5);
     const V cumulative = hn::MulAdd(half, math::Erf(d, hn::Mul(x, constant(d, 0.7071067811865476))), half);
     const V density = hn::Mul(constant(d, kDensity), math::Exp(d, hn::Mul(hn::Mul(x, x), constant(d, -0.5))));
     return hn::Mul(dy, hn::MulAdd(x, density, cumulative));
   }
   static double plain(double x, double dy) {
+    x = x > kFlat ? kFlat : x < -kFlat ? -kFlat : x;
     return dy * (0.5 * std::erfc(-x * 0.7071067811865476) + x * kDensity * std::exp(-0.5 * x * x));
   }
 };

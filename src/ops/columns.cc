@@ -41,6 +41,8 @@ ConvShape shape_of(const Call& call, int64_t batch, int64_t channels, int64_t he
       fail(call, "a kernel of " + to_string(w.kernel) + " does not fit an input of " + std::to_string(height) + " × " + std::to_string(width),
            "pad more or use a smaller kernel");
     s.out[a] = room / s.stride[a] + 1;
+    if (s.out[a] == 1) s.stride[a] = 1;
+    if (s.kernel[a] == 1) s.dilation[a] = 1;
   }
   return s;
 }

@@ -51,8 +51,10 @@ ConvShape geometry(const Call& call, int64_t batch, int64_t in_channels, const D
     if (size[a] < 1 || size[a] > kLargest || kernel[a] < 1 || kernel[a] > kLargest || room < 0)
       fail(call, "a kernel of " + to_string(kernel) + " does not fit an input of " + to_string(size) + " with padding " + to_string(padding),
            "pad more, dilate less or use a smaller kernel");
-    s.in[k] = size[a], s.kernel[k] = kernel[a], s.stride[k] = stride[a], s.pad[k] = padding[a], s.dilation[k] = dilation[a];
-    s.out[k] = room / stride[a] + 1;
+    s.in[k] = size[a], s.kernel[k] = kernel[a], s.pad[k] = padding[a], s.out[k] = room / stride[a] + 1;
+    // A step that is never taken may be any size: kernels need not care.
+    s.stride[k] = s.out[k] == 1 ? 1 : stride[a];
+    s.dilation[k] = kernel[a] == 1 ? 1 : dilation[a];
   }
   return s;
 }
@@ -282,6 +284,7 @@ const std::vector<Case>& cases(int spatial) {
        {{1, 5, 4, 4}, {3, 5, 1, 1}, {}},
        {{1, 2, 3, 3}, {2, 2, 5, 5}, {.padding = {2, 2}}}},
       {{{1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, {}},
+       {{0, 2, 3, 3, 3}, {3, 2, 2, 2, 2}, {}},
        {{1, 2, 3, 4, 5}, {3, 2, 2, 3, 2}, {.padding = {1, 1, 0}}},
        {{1, 2, 4, 4, 4}, {2, 1, 3, 2, 2}, {.stride = {2, 1, 2}, .padding = {1, 0, 0}, .groups = 2}}}};
   return kCases[spatial - 1];

@@ -404,7 +404,8 @@ Tensor operand_gradient(const Gradient& g, int i) {
   for (int k = 0; k < g.count(); k++) {
     if (k == i) continue;
     operands.push_back(g.in(k));
-    equation += "," + spell(e.in[k]);
+    equation += ',';
+    equation += spell(e.in[k]);
     for (int a = 0; a < e.in[k].count; a++) seen[e.in[k].of[a]] = true;
   }
   std::string result;

@@ -179,6 +179,13 @@ void require_matrices(const Call& call) {
 
 }  // namespace
 
+// All axes but the last as one. (A -1 would be undetermined for empty rows.)
+static Tensor rows_of(const Tensor& t) {
+  int64_t rows = 1;
+  for (int a = 0; a + 1 < t.rank(); a++) rows *= t.shape()[a];
+  return reshape(contiguous(t), {rows, t.size(-1)});
+}
+
 INGOT_OP(matmul) = {
     .name = "matmul",
     .signature = "matmul(a, b)",
@@ -211,8 +218,7 @@ INGOT_OP(matmul) = {
           if (g.wants(0)) g.set(0, matmul(g.dy(), transpose(b)));
           if (!g.wants(1)) return;
           if (b.rank() == 2 && a.rank() > 2) {  // one tall product instead of a batch to sum
-            const Tensor rows = reshape(contiguous(a), {-1, a.size(-1)}), dy = reshape(contiguous(g.dy()), {-1, b.size(-1)});
-            g.set(1, matmul(transpose(rows), dy));
+            g.set(1, matmul(transpose(rows_of(a)), rows_of(g.dy())));
           } else {
             g.set(1, matmul(transpose(a), g.dy()));
           }
@@ -257,7 +263,7 @@ INGOT_OP(matvec) = {
           const Tensor &a = g.in(0), &x = g.in(1);
           if (g.wants(0)) g.set(0, multiply(unsqueeze(g.dy(), -1), x));
           if (g.wants(1))
-            g.set(1, matvec(transpose(reshape(contiguous(a), {-1, x.size(0)})), reshape(contiguous(g.dy()), {-1})));
+            g.set(1, matvec(transpose(rows_of(a)), reshape(contiguous(g.dy()), {-1})));
         },
     .samples =
         [](Samples& s) {
@@ -352,8 +358,8 @@ INGOT_OP(linear) = {
         [](Gradient& g) {
           const Tensor &x = g.in(0), &w = g.in(1);
           if (g.wants(0)) g.set(0, x.rank() == 1 ? matvec(transpose(w), g.dy()) : matmul(g.dy(), w));
-          const Tensor dy = reshape(contiguous(g.dy()), {-1, w.size(0)});
-          if (g.wants(1)) g.set(1, matmul(transpose(dy), reshape(contiguous(x), {-1, w.size(1)})));
+          const Tensor dy = rows_of(g.dy());
+          if (g.wants(1)) g.set(1, matmul(transpose(dy), rows_of(x)));
           if (g.wants(2)) g.set(2, sum(dy, {0}));
         },
     .samples =

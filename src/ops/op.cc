@@ -1,5 +1,6 @@
 #include "ingot/op.h"
 
+#include <algorithm>
 #include <new>
 #include <string>
 
@@ -7,6 +8,7 @@
 #include "ingot/error.h"
 #include "ingot/memory.h"
 #include "ingot/ops.h"
+#include "ops/call.h"
 #include "ops/checks.h"
 #include "ops/elementwise.h"
 
@@ -72,13 +74,46 @@ bool is_optional(const Op& op, int i) {
   return text.substr(0, end).find('?') != std::string_view::npos;
 }
 
+// Does the signature have that many inputs and results? Optional inputs at the end may be missing; "xs..." is any number.
+void check_counts(const Op& op, size_t inputs, size_t results) {
+  std::string_view text(op.signature);
+  text = text.substr(text.find('(') + 1);
+  size_t least = 0, most = 0;
+  while (true) {
+    const size_t end = text.find_first_of(",):=");
+    const std::string_view input = text.substr(0, end);
+    if (input.empty() || text[end] == ':' || text[end] == '=') break;  // the attributes begin
+    most = input.ends_with("...") ? kMaxInputs : most + 1;
+    if (!input.ends_with("...") && !input.ends_with("?")) least = std::min(most, least + 1);
+    if (text[end] == ')') break;
+    text = text.substr(end + 1);
+  }
+  if (inputs < least || inputs > std::min<size_t>(most, kMaxInputs) || results != static_cast<size_t>(output_count(op)))
+    throw Error(std::string(op.name) + ": " + std::to_string(inputs) + " inputs and " + std::to_string(results) +
+                " results given — the op is " + op.signature);
+}
+
+// Runs a rule of the op; whatever sentence it throws starts with the op's name.
+template <class Rule>
+auto named(const Op& op, Rule&& rule) {
+  try {
+    return rule();
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    if (text.rfind(op.name, 0) == 0) throw;
+    throw Error(std::string(op.name) + ": " + text);
+  }
+}
+
 Specs infer(const Call& c) {
   for (int i = 0; i < c.count(); i++)
     if (!c.in(i).defined() && !is_optional(c.op, i))
       throw Error(std::string(c.op.name) + ": input " + std::to_string(i) + " is undefined — the op is " + c.op.signature);
-  Specs specs;
-  c.op.infer(c, specs);
-  return specs;
+  return named(c.op, [&] {
+    Specs specs;
+    c.op.infer(c, specs);
+    return specs;
+  });
 }
 
 [[noreturn]] void fail_destination(const Op& op, const std::string& what, const std::string& hint) {
@@ -140,13 +175,7 @@ void execute(const Call& c, const Tensor* out, int n_out) {
 
 }  // namespace
 
-Tensor call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs) {
-  Tensor result;
-  call(op, inputs, attrs, {&result, 1});
-  return result;
-}
-
-void call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs, std::span<Tensor> results) {
+void call_counted(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs, std::span<Tensor> results) {
   const Call c{op, inputs, attrs};
   const Specs specs = infer(c);
   if (op.check != nullptr) op.check(c);
@@ -154,12 +183,14 @@ void call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attr
     results[0] = op.view(c);
     return;
   }
-  for (int i = 0; i < specs.count; i++) results[static_cast<size_t>(i)] = Tensor::empty(specs.of[i].shape, specs.of[i].dtype);
-  execute(c, results.data(), specs.count);
+  named(op, [&] {
+    for (int i = 0; i < specs.count; i++) results[static_cast<size_t>(i)] = Tensor::empty(specs.of[i].shape, specs.of[i].dtype);
+    execute(c, results.data(), specs.count);
+  });
 }
 
-void call_into(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
-               std::span<const Tensor* const> destinations) {
+void call_into_counted(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
+                       std::span<const Tensor* const> destinations) {
   const Call c{op, inputs, attrs};
   const Specs specs = infer(c);
   for (int i = 0; i < specs.count; i++) check_destination(c, *destinations[static_cast<size_t>(i)], specs.of[i]);
@@ -172,6 +203,23 @@ void call_into(const Op& op, std::span<const Tensor* const> inputs, const Attrs&
   Tensor out[kMaxOutputs];
   for (int i = 0; i < specs.count; i++) out[i] = *destinations[static_cast<size_t>(i)];
   execute(c, out, specs.count);
+}
+
+Tensor call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs) {
+  Tensor result;
+  call(op, inputs, attrs, {&result, 1});
+  return result;
+}
+
+void call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs, std::span<Tensor> results) {
+  check_counts(op, inputs.size(), results.size());
+  call_counted(op, inputs, attrs, results);
+}
+
+void call_into(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
+               std::span<const Tensor* const> destinations) {
+  check_counts(op, inputs.size(), destinations.size());
+  call_into_counted(op, inputs, attrs, destinations);
 }
 
 Gradient::Gradient(const Call& call, std::span<const Tensor> outputs, std::span<const Tensor> output_gradients,
@@ -195,6 +243,11 @@ std::vector<Tensor> gradient(const Op& op, std::span<const Tensor* const> inputs
                              std::span<const Tensor> outputs, std::span<const Tensor> output_gradients,
                              std::span<const bool> wanted) {
   if (op.gradient == nullptr) throw Error(std::string(op.name) + ": not differentiable — " + op.not_differentiable);
+  check_counts(op, inputs.size(), outputs.size());
+  if (output_gradients.size() != outputs.size() || (!wanted.empty() && wanted.size() != inputs.size()))
+    throw Error(std::string(op.name) + ": " + std::to_string(output_gradients.size()) + " gradients for " +
+                std::to_string(outputs.size()) + " results, " + std::to_string(wanted.size()) + " wishes for " +
+                std::to_string(inputs.size()) + " inputs — give one of each (or no wishes: all are wanted)");
   const Call c{op, inputs, attrs};
   Gradient g(c, outputs, output_gradients, wanted);
   op.gradient(g);

@@ -329,8 +329,8 @@ INGOT_OP(max_pool_grad) = {
     .gradient = [](Gradient& g) {
       const Tensor& indices = g.in(1);
       if (!g.wants(0)) return;
-      const Dims planes{indices.size(0), indices.size(1), -1};
-      const Tensor picked = gather(reshape(contiguous(g.dy()), planes), reshape(contiguous(indices), planes), 2);
+      const auto flat = [](const Tensor& t) { return flatten(contiguous(t), 2); };
+      const Tensor picked = gather(flat(g.dy()), flat(indices), 2);
       g.set(0, reshape(picked, g.in(0).shape()));
     },
     .samples = [](Samples& s) {

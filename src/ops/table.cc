@@ -4,6 +4,7 @@
 #include "ingot/error.h"
 #include "ingot/op.h"
 #include "ingot/ops.h"
+#include "ops/call.h"
 
 namespace ingot {
 namespace {
