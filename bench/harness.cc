@@ -98,9 +98,15 @@ void Suite::compare(const std::string& label, const std::function<void()>& ingot
   }
   for (size_t i = 1; i < all.size(); i++) {
     const double ratio = micros[i] / micros[0];
-    std::printf("%-44s %7d %11.3f  %-9s %11.3f %7.2f\n", label.c_str(), current_threads_, micros[0], all[i].name.c_str(), micros[i], ratio);
-    rows_.push_back({{"suite", name_}, {"case", label}, {"threads", current_threads_}, {"ingot_us", micros[0]},
-                     {"peer", all[i].name}, {"peer_us", micros[i]}, {"ratio", ratio}});
+    std::printf("%-44s %7d %11.3f  %-9s %11.3f %7.2f\n", label.c_str(), current_threads_, micros[0],
+                all[i].name.c_str(), micros[i], ratio);
+    rows_.push_back({{"suite", name_},
+                     {"case", label},
+                     {"threads", current_threads_},
+                     {"ingot_us", micros[0]},
+                     {"peer", all[i].name},
+                     {"peer_us", micros[i]},
+                     {"ratio", ratio}});
   }
   std::fflush(stdout);
 }

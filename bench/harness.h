@@ -1,6 +1,7 @@
-// Ingot and its peers in one run, interleaved. Each contender runs in bursts of a few milliseconds, in turn, for many rounds;
-// the first part of a burst is thrown away, so that another library's spinning workers have gone to sleep. A burst's result
-// is its best sample, a contender's the median over its bursts: what it does undisturbed, most of the time.
+// Ingot and its peers in one run, interleaved. Each contender runs in bursts of a few milliseconds, in turn, for many
+// rounds; the first part of a burst is thrown away, so that another library's spinning workers have gone to sleep. A
+// burst's result is its best sample, a contender's the median over its bursts: what it does undisturbed, most of the
+// time.
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -14,7 +15,8 @@ struct Contender {
   std::function<void()> run;
 };
 
-/// Options of every suite: --threads N (default: 1 and then all cores), --json FILE, --filter TEXT, --seconds S per contender.
+/// Options of every suite: --threads N (default: 1 and then all cores), --json FILE, --filter TEXT, --seconds S per
+/// contender.
 struct Options {
   std::vector<int> threads;
   std::string json, filter;

@@ -7,7 +7,8 @@ using namespace ingot;
 
 int main() {
   const Tensor x = normal({256, 8}, /*seed=*/1), truth = normal({8, 1}, /*seed=*/2), y = matmul(x, truth);
-  const Tensor w = zeros({8, 1}), error = Tensor::empty({256, 1}), slope = Tensor::empty({8, 1}), loss = Tensor::empty({});
+  const Tensor w = zeros({8, 1}), error = Tensor::empty({256, 1}), slope = Tensor::empty({8, 1}),
+               loss = Tensor::empty({});
   uint64_t warm = 0;
   for (int step = 0; step < 200; step++) {
     matmul_into(error, x, w);  // forward

@@ -75,13 +75,13 @@ class Op:
         parameters = self.parameters(False)
         destinations = [f"const Tensor& {o}" for o in self.outputs]
         if len(self.outputs) == 1:
-            result = f"return call(op_{self.id}, in, attrs);"
+            result = f"Tensor result;\n  call_counted(op_{self.id}, in, attrs, {{&result, 1}});\n  return result;"
         else:
-            result = (f"{self.result_type()} results;\n  call(op_{self.id}, in, attrs, results);\n  return results;")
+            result = (f"{self.result_type()} results;\n  call_counted(op_{self.id}, in, attrs, results);\n  return results;")
         outs = ", ".join("&" + o for o in self.outputs)
         return (f"{self.result_type()} {self.function}({', '.join(parameters)}) {{\n  {self.body()}\n  {result}\n}}\n"
                 f"void {self.function}_into({', '.join(destinations + parameters)}) {{\n  {self.body()}\n"
-                f"  const Tensor* out[] = {{{outs}}};\n  call_into(op_{self.id}, in, attrs, out);\n}}\n")
+                f"  const Tensor* out[] = {{{outs}}};\n  call_into_counted(op_{self.id}, in, attrs, out);\n}}\n")
 
 
 def split_arguments(text):
@@ -118,6 +118,7 @@ def header(ops):
     out = ["// Written by tools/opgen.py from the blocks in src/ops: change those and run `./dev generate`.\n"
            "// Every op has two forms: the first returns a new tensor; `_into` writes to a destination of exactly the result's shape\n"
            "// and type and allocates nothing.\n"
+           "// clang-format off\n"
            "#pragma once\n#include <array>\n#include <string_view>\n\n#include \"ingot/functions.h\"\n"
            "#include \"ingot/options.h\"\n#include \"ingot/tensor.h\"\n\nnamespace ingot {\n"]
     family = None

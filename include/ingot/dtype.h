@@ -24,7 +24,8 @@ float to_float(BFloat16 b);
 Half to_half(float f);
 BFloat16 to_bfloat16(float f);
 
-/// A real number as an integer: towards zero, NaN to 0, out of range to the nearest end. (A plain cast is undefined there.)
+/// A real number as an integer: towards zero, NaN to 0, out of range to the nearest end. (A plain cast is undefined
+/// there.)
 template <class Int>
 constexpr Int saturate(double value) {
   if (!(value == value)) return 0;

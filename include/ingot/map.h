@@ -8,8 +8,8 @@
 
 namespace ingot {
 
-/// A function of one to three numbers, applied element by element, with optional partial derivatives. The callables take and
-/// return float or double (write them with `auto`). A Plan that uses the function shares its state.
+/// A function of one to three numbers, applied element by element, with optional partial derivatives. The callables
+/// take and return float or double (write them with `auto`). A Plan that uses the function shares its state.
 ///
 ///   const MapFunction softsign("softsign", [](auto x) { return x / (1 + std::abs(x)); },
 ///                              [](auto x) { return 1 / ((1 + std::abs(x)) * (1 + std::abs(x))); });
@@ -83,8 +83,7 @@ inline Tensor map(const MapFunction& fn, const Tensor& x, const Tensor& y) { ret
 
 /// The same for a plain lambda without captures: map([](auto x) { return x * x; }, x).
 template <class F, class... X>
-  requires std::is_empty_v<F> && std::is_default_constructible_v<F>
-Tensor map(F, const Tensor& x, const X&... more) {
+requires std::is_empty_v<F> && std::is_default_constructible_v<F> Tensor map(F, const Tensor& x, const X&... more) {
   static const MapFunction kFunction("lambda", F{});
   return map(kFunction, Tensors{x, more...});
 }

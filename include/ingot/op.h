@@ -1,5 +1,5 @@
-// Op: an entry of the one table that every operation comes from, and the generic way to call one. ops.h has the functions
-// people write; this header is for those who walk the table (documentation, tests, bindings, the graph).
+// Op: an entry of the one table that every operation comes from, and the generic way to call one. ops.h has the
+// functions people write; this header is for those who walk the table (documentation, tests, bindings, the graph).
 #pragma once
 #include <cstddef>
 #include <initializer_list>
@@ -48,7 +48,8 @@ class Attrs {
 
  private:
   Attr& add(std::string_view name, Attr::Kind kind);
-  alignas(Attr) std::byte storage_[kMaxAttrs * sizeof(Attr)];  // only the first size_ are alive; Attr is trivially destructible
+  alignas(Attr)
+      std::byte storage_[kMaxAttrs * sizeof(Attr)];  // only the first size_ are alive; Attr is trivially destructible
   int size_ = 0;
 };
 
@@ -84,8 +85,9 @@ struct Specs {
   void add(DType dtype, const Dims& shape) { of[count++] = {dtype, shape}; }
 };
 
-/// What a gradient rule sees: the call, its results, the gradients of the results; and where it leaves the gradients of the
-/// inputs. Rules are written with ops on tensors, so they run eagerly, are captured, and can be differentiated again.
+/// What a gradient rule sees: the call, its results, the gradients of the results; and where it leaves the gradients of
+/// the inputs. Rules are written with ops on tensors, so they run eagerly, are captured, and can be differentiated
+/// again.
 class Gradient {
  public:
   Gradient(const Call& call, std::span<const Tensor> outputs, std::span<const Tensor> output_gradients,
@@ -110,7 +112,8 @@ class Gradient {
   std::vector<Tensor> results_;
 };
 
-/// One tile of an element-wise op: n contiguous elements; inputs whose bit of `scalars` is set are one element repeated.
+/// One tile of an element-wise op: n contiguous elements; inputs whose bit of `scalars` is set are one element
+/// repeated.
 using TileFn = void (*)(void* out, const void* const* in, unsigned scalars, int64_t n, const double* params);
 
 /// Which element types an op takes.
@@ -171,8 +174,9 @@ const Op* find_op(std::string_view name);
 Tensor call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs);
 /// The same for ops with any number of results, into `results`.
 void call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs, std::span<Tensor> results);
-/// Calls an op with destinations: exactly the results' shapes and types, any layout; allocates nothing. A destination may
-/// alias an input only if the op is element-wise and both have the same layout. On an Error no destination is touched.
+/// Calls an op with destinations: exactly the results' shapes and types, any layout; allocates nothing. A destination
+/// may alias an input only if the op is element-wise and both have the same layout. On an Error no destination is
+/// touched.
 void call_into(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
                std::span<const Tensor* const> destinations);
 /// The gradients of the wanted inputs (undefined for the others), given results and their gradients.

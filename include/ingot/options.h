@@ -31,8 +31,8 @@ struct ConvOptions {
 /// How a pooling window slides. An empty stride means the kernel's size.
 struct PoolOptions {
   Dims kernel = {}, stride = {}, padding = {}, dilation = {};
-  bool ceil_mode = false;          // a last window that sticks out counts
-  bool count_include_pad = true;   // average pooling: padding counts as zeros
+  bool ceil_mode = false;         // a last window that sticks out counts
+  bool count_include_pad = true;  // average pooling: padding counts as zeros
   void put(Attrs& attrs) const {
     attrs.set("kernel", kernel).set("stride", stride).set("padding", padding).set("dilation", dilation);
     attrs.set("ceil_mode", ceil_mode).set("count_include_pad", count_include_pad);

@@ -8,7 +8,8 @@ enum class Simd { kScalar, kSse4, kAvx2, kAvx512, kNeon, kWasm };
 /// The instruction set that kernels use: the best of this machine, or the one INGOT_SIMD names.
 Simd simd();
 
-/// Forces an instruction set; an Error says so when this machine or this build lacks it. kScalar runs the plain reference loops.
+/// Forces an instruction set; an Error says so when this machine or this build lacks it. kScalar runs the plain
+/// reference loops.
 void set_simd(Simd target);
 
 /// "scalar", "sse4", "avx2", "avx512", "neon" or "wasm".

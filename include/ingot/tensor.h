@@ -18,7 +18,7 @@ namespace ingot {
 struct Storage {
   std::atomic<int64_t> references{1};
   std::byte* data = nullptr;
-  size_t bytes = 0;                 // of `data`; what the allocator counted if it owns the block
+  size_t bytes = 0;                          // of `data`; what the allocator counted if it owns the block
   std::function<void()>* release = nullptr;  // set for wrapped memory: what to call at the end, or an empty function
 };
 
@@ -36,8 +36,8 @@ class Tensor {
   /// Uninitialised contiguous memory, 64-byte aligned.
   static Tensor empty(const Dims& shape, DType dtype = kF32);
 
-  /// Looks at memory that somebody else owns; `on_release` runs when the last handle goes. Strides in elements, row-major if
-  /// not given; the memory must cover shape and strides and be aligned to its element.
+  /// Looks at memory that somebody else owns; `on_release` runs when the last handle goes. Strides in elements,
+  /// row-major if not given; the memory must cover shape and strides and be aligned to its element.
   static Tensor wrap(void* data, const Dims& shape, DType dtype, const Dims& strides = {},
                      std::function<void()> on_release = {});
   template <class T>
@@ -111,7 +111,8 @@ class Tensor {
   Dims shape_, strides_;
 };
 
-/// True if some element of `a` lies in memory of some element of `b` (exact; for absurdly many strides, errs towards true).
+/// True if some element of `a` lies in memory of some element of `b` (exact; for absurdly many strides, errs towards
+/// true).
 bool overlaps(const Tensor& a, const Tensor& b);
 /// True if two indices of `t` name the same memory, as in a broadcast view.
 bool overlaps_itself(const Tensor& t);
@@ -120,7 +121,8 @@ bool overlaps_itself(const Tensor& t);
 std::string to_string(const Tensor& t);
 std::ostream& operator<<(std::ostream& out, const Tensor& t);
 
-/// Reads or writes one element of any type as double (exact but for i64 beyond 2⁵³); for printing, tests and references.
+/// Reads or writes one element of any type as double (exact but for i64 beyond 2⁵³); for printing, tests and
+/// references.
 double load_as_double(const void* element, DType dtype);
 void store_from_double(void* element, DType dtype, double value);
 

@@ -41,8 +41,8 @@ Half to_half(float f) {
   const uint32_t bits = std::bit_cast<uint32_t>(f);
   const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
   const uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return {static_cast<uint16_t>(sign | 0x7e00)};    // NaN
-  if (magnitude >= 0x477ff000u) return {static_cast<uint16_t>(sign | 0x7c00)};   // rounds to infinity
+  if (magnitude > 0x7f800000u) return {static_cast<uint16_t>(sign | 0x7e00)};   // NaN
+  if (magnitude >= 0x477ff000u) return {static_cast<uint16_t>(sign | 0x7c00)};  // rounds to infinity
   if (magnitude < 0x38800000u) {  // subnormal: adding ½ (with f32 rounding) leaves the rounded mantissa in the low bits
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return {static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u))};

@@ -49,8 +49,9 @@ Simd from_environment() {
   if (wanted == nullptr || *wanted == '\0') return best();
   for (Simd target : kAll)
     if (usable(target) && std::string(name(target)) == wanted) return target;
-  throw Error("INGOT_SIMD: \"" + std::string(wanted) + "\" is not an instruction set of this machine and build — use one of " +
-              usable_names() + ", or unset it for the best");
+  throw Error("INGOT_SIMD: \"" + std::string(wanted) +
+              "\" is not an instruction set of this machine and build — use one of " + usable_names() +
+              ", or unset it for the best");
 }
 
 // Written only by set_simd, which the user calls between ops.

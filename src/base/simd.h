@@ -1,5 +1,5 @@
-// Which instruction set the kernels use. Highway gives the vector types; the choice at run time is ours, so that nothing
-// of Highway needs to be linked and INGOT_SIMD can force a target.
+// Which instruction set the kernels use. Highway gives the vector types; the choice at run time is ours, so that
+// nothing of Highway needs to be linked and INGOT_SIMD can force a target.
 #pragma once
 #include "ingot/simd.h"
 
@@ -24,7 +24,7 @@ Fn choose_simd(Fn sse4, Fn avx2, Fn avx512, Fn neon, Fn wasm, Fn baseline) {
 
 // INGOT_DISPATCH(fn)(args): calls `fn` as compiled for the chosen target. Use it under HWY_ONCE, in the namespace that
 // encloses the per-target namespaces.
-#define INGOT_DISPATCH(fn)                                                                                       \
-  (*::ingot::choose_simd<decltype(&HWY_STATIC_DISPATCH(fn))>(HWY_CHOOSE_SSE4(fn), HWY_CHOOSE_AVX2(fn),           \
-                                                             HWY_CHOOSE_AVX3(fn), HWY_CHOOSE_NEON(fn),           \
+#define INGOT_DISPATCH(fn)                                                                             \
+  (*::ingot::choose_simd<decltype(&HWY_STATIC_DISPATCH(fn))>(HWY_CHOOSE_SSE4(fn), HWY_CHOOSE_AVX2(fn), \
+                                                             HWY_CHOOSE_AVX3(fn), HWY_CHOOSE_NEON(fn), \
                                                              HWY_CHOOSE_WASM(fn), &HWY_STATIC_DISPATCH(fn)))

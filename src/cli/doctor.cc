@@ -50,26 +50,29 @@ std::vector<Level> memory_levels(const MachineInfo& info) {
           {"DRAM", std::max<size_t>(info.l3_bytes * 4, 128 * kMiB)}};
 }
 
-// An element-wise or reducing op on 1 M floats, against the time its bytes take at the bandwidth of the cache they lie in.
+// An element-wise or reducing op on 1 M floats, against the time its bytes take at the bandwidth of the cache they lie
+// in.
 template <class Body>
 Target bandwidth_target(const std::string& name, double limit_ms, double bytes, double gbps, Body body) {
   const double ms = best_ms(body);
   return {name, fmt::format("< {} ms", limit_ms), ms, bytes / (ms * 1e6) / gbps, "ms", "L3 read", ms < limit_ms};
 }
 
-// 1000³ in 10 ms needs 200 GFLOP/s; where the machine's peak is below that, 88 % of the peak is what the best BLAS reaches.
+// 1000³ in 10 ms needs 200 GFLOP/s; where the machine's peak is below that, 88 % of the peak is what the best BLAS
+// reaches.
 Target matmul_target(double peak) {
   const Tensor a = uniform({1000, 1000}, 1), b = uniform({1000, 1000}, 2), c = Tensor::empty({1000, 1000});
   const double ms = best_ms([&] { matmul_into(c, a, b); });
   const double share = 2000 / ms / peak;
   const bool reachable = peak * 0.95 > 200;
-  return {"matmul 1000 x 1000 x 1000", reachable ? "< 10 ms" : "> 88 % of peak", ms, share, "ms", "FMA peak",
+  return {"matmul 1000 x 1000 x 1000",       reachable ? "< 10 ms" : "> 88 % of peak", ms, share, "ms", "FMA peak",
           reachable ? ms < 10 : share > 0.88};
 }
 
 std::vector<Target> measure_targets(double peak, double l3_gbps) {
   const int64_t n = 1'000'000;
-  const Tensor x = uniform({n}, 1, -3, 3), y = uniform({n}, 2, -3, 3), out = Tensor::empty({n}), one = Tensor::empty({});
+  const Tensor x = uniform({n}, 1, -3, 3), y = uniform({n}, 2, -3, 3), out = Tensor::empty({n}),
+               one = Tensor::empty({});
   const double mb = 4.0 * static_cast<double>(n);
   std::vector<Target> targets;
   targets.push_back(matmul_target(peak));
@@ -103,37 +106,51 @@ int doctor(bool json) {
   const bool all = std::all_of(targets.begin(), targets.end(), [](const Target& t) { return t.pass; });
 
   if (json) {
-    report["machine"] = {{"cpu", info.cpu}, {"simd", info.simd}, {"cores", info.cores}, {"threads", threads},
-                         {"l1d_bytes", info.l1d_bytes}, {"l2_bytes", info.l2_bytes}, {"l3_bytes", info.l3_bytes},
-                         {"ram_bytes", info.ram_bytes}, {"huge_pages", info.huge_pages}, {"fma_gflops", peak},
-                         {"triad_gbps", triad}, {"barrier_ns", barrier}};
+    report["machine"] = {{"cpu", info.cpu},           {"simd", info.simd},           {"cores", info.cores},
+                         {"threads", threads},        {"l1d_bytes", info.l1d_bytes}, {"l2_bytes", info.l2_bytes},
+                         {"l3_bytes", info.l3_bytes}, {"ram_bytes", info.ram_bytes}, {"huge_pages", info.huge_pages},
+                         {"fma_gflops", peak},        {"triad_gbps", triad},         {"barrier_ns", barrier}};
     for (size_t i = 0; i < levels.size(); i++) report["machine"]["read_gbps"][levels[i].name] = reads[i].second;
     for (const Target& t : targets)
-      report["targets"].push_back({{"name", t.name}, {"limit", t.limit}, {"measured", t.measured}, {"unit", t.unit},
-                                   {"share", t.share}, {"share_of", t.of}, {"pass", t.pass}});
+      report["targets"].push_back({{"name", t.name},
+                                   {"limit", t.limit},
+                                   {"measured", t.measured},
+                                   {"unit", t.unit},
+                                   {"share", t.share},
+                                   {"share_of", t.of},
+                                   {"pass", t.pass}});
     fmt::print("{}\n", report.dump(2));
     return 0;
   }
 
   fmt::print("This machine\n");
   print_rule();
-  fmt::print("  processor      {}\n  instructions   {}\n  cores          {} usable, {} threads in use\n", info.cpu, info.simd, info.cores, threads);
-  fmt::print("  caches         L1 {}, L2 {}, L3 {}\n", format_bytes(info.l1d_bytes), format_bytes(info.l2_bytes), format_bytes(info.l3_bytes));
+  fmt::print("  processor      {}\n  instructions   {}\n  cores          {} usable, {} threads in use\n", info.cpu,
+             info.simd, info.cores, threads);
+  fmt::print("  caches         L1 {}, L2 {}, L3 {}\n", format_bytes(info.l1d_bytes), format_bytes(info.l2_bytes),
+             format_bytes(info.l3_bytes));
   fmt::print("  memory         {}, huge pages: {}\n\n", format_bytes(info.ram_bytes), info.huge_pages);
-  fmt::print("  {:<28}{:>14}{:>16}\n", "measured", "1 thread", fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
+  fmt::print("  {:<28}{:>14}{:>16}\n", "measured", "1 thread",
+             fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
   fmt::print("  {:<28}{:>14.0f}{:>16.0f}\n", "FMA peak f32, GFLOP/s", peak_one, peak);
   for (size_t i = 0; i < levels.size(); i++)
-    fmt::print("  {:<28}{:>14.0f}{:>16.0f}\n", fmt::format("read {} ({}), GB/s", levels[i].name, format_bytes(levels[i].bytes)), reads[i].first, reads[i].second);
+    fmt::print("  {:<28}{:>14.0f}{:>16.0f}\n",
+               fmt::format("read {} ({}), GB/s", levels[i].name, format_bytes(levels[i].bytes)), reads[i].first,
+               reads[i].second);
   fmt::print("  {:<28}{:>14.0f}{:>16.0f}\n", "triad DRAM, GB/s", triad_one, triad);
   fmt::print("  {:<28}{:>14}{:>16}\n\n", "barrier, ns", "-", threads > 1 ? fmt::format("{:.0f}", barrier) : "-");
 
   fmt::print("Targets, {} thread{}\n", threads, threads == 1 ? "" : "s");
   print_rule();
   for (const Target& t : targets)
-    fmt::print("  {}{}{}  {:<28}{:>16}{:>10.3f} {:<3}{:>5.0f} % of {}\n", colour ? (t.pass ? "\033[32m" : "\033[31m") : "", t.pass ? "pass" : "FAIL",
-               colour ? "\033[0m" : "", t.name, t.limit, t.measured, t.unit, 100 * t.share, t.of);
+    fmt::print("  {}{}{}  {:<28}{:>16}{:>10.3f} {:<3}{:>5.0f} % of {}\n",
+               colour ? (t.pass ? "\033[32m" : "\033[31m") : "", t.pass ? "pass" : "FAIL", colour ? "\033[0m" : "",
+               t.name, t.limit, t.measured, t.unit, 100 * t.share, t.of);
   print_rule();
-  fmt::print("{}\n", all ? "All targets are met." : "Some targets are missed. Other programs on the machine? Run `ingot doctor` again when it is quiet.");
+  fmt::print(
+      "{}\n",
+      all ? "All targets are met."
+          : "Some targets are missed. Other programs on the machine? Run `ingot doctor` again when it is quiet.");
   return 0;
 }
 

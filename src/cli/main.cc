@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
   bool json = false, markdown = false;
   int threads = 0;
   std::string op;
-  CLI::App* doctor = app.add_subcommand("doctor", "What this machine offers, and whether Ingot reaches its targets on it");
+  CLI::App* doctor =
+      app.add_subcommand("doctor", "What this machine offers, and whether Ingot reaches its targets on it");
   doctor->add_flag("--json", json, "print JSON");
   doctor->add_option("--threads", threads, "measure with this many threads (default: INGOT_THREADS, or all cores)");
   CLI::App* ops = app.add_subcommand("ops", "The operations: names, signatures, what they do");

@@ -20,9 +20,11 @@ const char* types_of(const Op& op) {
 }
 
 void print_markdown() {
-  std::puts("<!-- Written by `./dev generate` from the table of ops: change src/ops and run it again. -->\n# Operations\n");
   std::puts(
-      "Every op has an allocating form and an `_into` form that takes its destination first, has exactly the result's shape and\n"
+      "<!-- Written by `./dev generate` from the table of ops: change src/ops and run it again. -->\n# Operations\n");
+  std::puts(
+      "Every op has an allocating form and an `_into` form that takes its destination first, has exactly the result's "
+      "shape and\n"
       "type, and allocates nothing. `x?` may be left out, `xs...` is a list of tensors.\n");
   std::string family;
   for (const Op* op : all_ops()) {
@@ -36,8 +38,8 @@ void print_markdown() {
 }
 
 void print_one(const Op& op) {
-  fmt::print("{}\n  {}\n\n  family    {}\n  types     {}\n  gradient  {}\n", op.signature, op.doc, op.family, types_of(op),
-             op.gradient != nullptr ? "yes" : std::string("no: ") + op.not_differentiable);
+  fmt::print("{}\n  {}\n\n  family    {}\n  types     {}\n  gradient  {}\n", op.signature, op.doc, op.family,
+             types_of(op), op.gradient != nullptr ? "yes" : std::string("no: ") + op.not_differentiable);
 }
 
 }  // namespace

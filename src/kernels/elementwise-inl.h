@@ -1,7 +1,7 @@
 // Loops over one contiguous tile, for element-wise functors. A functor F says what happens to one element:
-//   F::kInputs, kTypes, kToBool      number of inputs, element types, is the result a bool (inherit them from Elementwise)
-//   F::run(d, v…[, params])          on Highway vectors of f32 or f64 (absent: `plain` is used for these too)
-//   F::plain(t…[, params])           on one element; the reference (in double), and the kernel of integer types
+//   F::kInputs, kTypes, kToBool      number of inputs, element types, is the result a bool (inherit them from
+//   Elementwise) F::run(d, v…[, params])          on Highway vectors of f32 or f64 (absent: `plain` is used for these
+//   too) F::plain(t…[, params])           on one element; the reference (in double), and the kernel of integer types
 // Every element takes the same path, tail or not, so its bits do not depend on where it stands.
 #include <cstring>
 
@@ -89,13 +89,18 @@ constexpr bool has_simd() {
   if constexpr (std::is_floating_point_v<T>) {
     using D = hn::ScalableTag<T>;
     using V = hn::Vec<D>;
-    if constexpr (F::kInputs == 1)
-      return requires(D d, V v, const double* p) { F::run(d, v, p); } || requires(D d, V v) { F::run(d, v); };
-    else if constexpr (F::kInputs == 2)
-      return requires(D d, V v, const double* p) { F::run(d, v, v, p); } || requires(D d, V v) { F::run(d, v, v); };
-    else
-      return requires(D d, V v, const double* p) { F::run(d, v, v, v, p); } ||
-             requires(D d, V v) { F::run(d, v, v, v); };
+    if constexpr (F::kInputs == 1) return requires(D d, V v, const double* p) {
+        F::run(d, v, p);
+      }
+    || requires(D d, V v) { F::run(d, v); };
+    else if constexpr (F::kInputs == 2) return requires(D d, V v, const double* p) {
+      F::run(d, v, v, p);
+    }
+    || requires(D d, V v) { F::run(d, v, v); };
+    else return requires(D d, V v, const double* p) {
+      F::run(d, v, v, v, p);
+    }
+    || requires(D d, V v) { F::run(d, v, v, v); };
   }
   return false;
 }

@@ -51,7 +51,8 @@ HWY_INLINE hn::Vec<D> load_strided(D d, const T* p) {
 template <class T>
 HWY_INLINE void max_one(const PoolShape& s, const T* x, int64_t oy, int64_t ox, T* y, int64_t* index) {
   const int64_t top = oy * s.stride[0] - s.pad[0], left = ox * s.stride[1] - s.pad[1];
-  const Taps rows = taps_inside(top, s.kernel[0], s.dilation[0], s.in[0]), cols = taps_inside(left, s.kernel[1], s.dilation[1], s.in[1]);
+  const Taps rows = taps_inside(top, s.kernel[0], s.dilation[0], s.in[0]),
+             cols = taps_inside(left, s.kernel[1], s.dilation[1], s.in[1]);
   T best = -std::numeric_limits<T>::infinity();
   int64_t at = (top + rows.first * s.dilation[0]) * s.in[1] + left + cols.first * s.dilation[1];
   for (int64_t ky = rows.first; ky < rows.last; ky++)
@@ -66,7 +67,8 @@ HWY_INLINE void max_one(const PoolShape& s, const T* x, int64_t oy, int64_t ox, 
 
 // Blocks of outputs of one row, all windows inside the row; positions in the plane are counted in lanes as wide as T.
 template <int kStride, bool kIndices, class T>
-HWY_INLINE void max_row(const PoolShape& s, const T* x, int64_t oy, int64_t first, int64_t last, T* y, int64_t* indices) {
+HWY_INLINE void max_row(const PoolShape& s, const T* x, int64_t oy, int64_t first, int64_t last, T* y,
+                        int64_t* indices) {
   const hn::ScalableTag<T> d;
   const hn::RebindToSigned<decltype(d)> di;
   using TI = hn::TFromD<decltype(di)>;
@@ -112,12 +114,15 @@ void max_pool(const PoolShape& s, const T* x, T* y, int64_t* indices, const Team
       const T* from = x + p * in_size;
       T* to = y + p * out_size + oy * s.out[1];
       int64_t* at = indices == nullptr ? nullptr : indices + p * out_size + oy * s.out[1];
-      for (int64_t ox = 0; ox < std::min(first, s.out[1]); ox++) max_one(s, from, oy, ox, to + ox, at == nullptr ? nullptr : at + ox);
+      for (int64_t ox = 0; ox < std::min(first, s.out[1]); ox++)
+        max_one(s, from, oy, ox, to + ox, at == nullptr ? nullptr : at + ox);
       if (blocks > 0) {
         if (s.stride[1] == 1)
-          at != nullptr ? max_row<1, true>(s, from, oy, first, last, to, at) : max_row<1, false>(s, from, oy, first, last, to, at);
+          at != nullptr ? max_row<1, true>(s, from, oy, first, last, to, at)
+                        : max_row<1, false>(s, from, oy, first, last, to, at);
         else
-          at != nullptr ? max_row<2, true>(s, from, oy, first, last, to, at) : max_row<2, false>(s, from, oy, first, last, to, at);
+          at != nullptr ? max_row<2, true>(s, from, oy, first, last, to, at)
+                        : max_row<2, false>(s, from, oy, first, last, to, at);
       }
       for (int64_t ox = last; ox < s.out[1]; ox++) max_one(s, from, oy, ox, to + ox, at == nullptr ? nullptr : at + ox);
     }
@@ -173,7 +178,9 @@ void avg_pool(const PoolShape& s, bool count_pad, const T* x, T* y, const Team& 
       const T* from = x + p * in_size;
       T* to = y + p * out_size + oy * s.out[1];
       for (int64_t ox = 0; ox < std::min(first, s.out[1]); ox++) to[ox] = avg_one(s, count_pad, from, oy, ox);
-      if (blocks > 0) s.stride[1] == 1 ? avg_row<1>(s, count_pad, from, oy, first, last, to) : avg_row<2>(s, count_pad, from, oy, first, last, to);
+      if (blocks > 0)
+        s.stride[1] == 1 ? avg_row<1>(s, count_pad, from, oy, first, last, to)
+                         : avg_row<2>(s, count_pad, from, oy, first, last, to);
       for (int64_t ox = last; ox < s.out[1]; ox++) to[ox] = avg_one(s, count_pad, from, oy, ox);
     }
 }
@@ -197,7 +204,8 @@ void avg_pool_grad(const PoolShape& s, bool count_pad, const T* dy, T* dx, const
 }
 
 template <class T>
-void max_pool_grad(int64_t planes, int64_t in_size, int64_t out_size, const T* dy, const int64_t* indices, T* dx, const Team& team) {
+void max_pool_grad(int64_t planes, int64_t in_size, int64_t out_size, const T* dy, const int64_t* indices, T* dx,
+                   const Team& team) {
   const auto [begin, end] = team.share(planes);
   for (int64_t p = begin; p < end; p++) {
     T* to = dx + p * in_size;
@@ -242,7 +250,8 @@ void adaptive_avg_pool(const PoolShape& s, const T* x, T* y, const Team& team) {
   for_each_bin(s, team, [&](int64_t p, int64_t o, Bin rows, Bin cols) {
     const T* plane = x + p * s.in[0] * s.in[1];
     T sum = 0;
-    for (int64_t r = rows.first; r < rows.last; r++) sum += sum_run(plane + r * s.in[1] + cols.first, cols.last - cols.first);
+    for (int64_t r = rows.first; r < rows.last; r++)
+      sum += sum_run(plane + r * s.in[1] + cols.first, cols.last - cols.first);
     y[o] = sum / static_cast<T>((rows.last - rows.first) * (cols.last - cols.first));
   });
 }
@@ -286,7 +295,8 @@ void max_pool(const PoolShape& s, const T* x, T* y, int64_t* indices, const Team
   INGOT_DISPATCH(max_pool<T>)(s, x, y, indices, team);
 }
 template <class T>
-void max_pool_grad(int64_t planes, int64_t in_size, int64_t out_size, const T* dy, const int64_t* indices, T* dx, const Team& team) {
+void max_pool_grad(int64_t planes, int64_t in_size, int64_t out_size, const T* dy, const int64_t* indices, T* dx,
+                   const Team& team) {
   INGOT_DISPATCH(max_pool_grad<T>)(planes, in_size, out_size, dy, indices, dx, team);
 }
 template <class T>
@@ -309,13 +319,13 @@ template <class T>
 void adaptive_max_pool(const PoolShape& s, const T* x, T* y, int64_t* indices, const Team& team) {
   INGOT_DISPATCH(adaptive_max_pool<T>)(s, x, y, indices, team);
 }
-#define INGOT_POOL_INSTANCES(T)                                                                                       \
-  template void max_pool(const PoolShape&, const T*, T*, int64_t*, const Team&);                                       \
-  template void avg_pool(const PoolShape&, bool, const T*, T*, const Team&);                                           \
-  template void adaptive_avg_pool(const PoolShape&, const T*, T*, const Team&);                                        \
-  template void max_pool_grad(int64_t, int64_t, int64_t, const T*, const int64_t*, T*, const Team&);                   \
-  template void avg_pool_grad(const PoolShape&, bool, const T*, T*, const Team&);                                      \
-  template void adaptive_avg_pool_grad(const PoolShape&, const T*, T*, const Team&);                                   \
+#define INGOT_POOL_INSTANCES(T)                                                                      \
+  template void max_pool(const PoolShape&, const T*, T*, int64_t*, const Team&);                     \
+  template void avg_pool(const PoolShape&, bool, const T*, T*, const Team&);                         \
+  template void adaptive_avg_pool(const PoolShape&, const T*, T*, const Team&);                      \
+  template void max_pool_grad(int64_t, int64_t, int64_t, const T*, const int64_t*, T*, const Team&); \
+  template void avg_pool_grad(const PoolShape&, bool, const T*, T*, const Team&);                    \
+  template void adaptive_avg_pool_grad(const PoolShape&, const T*, T*, const Team&);                 \
   template void adaptive_max_pool(const PoolShape&, const T*, T*, int64_t*, const Team&);
 INGOT_POOL_INSTANCES(float)
 INGOT_POOL_INSTANCES(double)

@@ -1,4 +1,5 @@
-// Activations, element-wise. NaN goes through all of them. Gradients at a kink take the value from the left (relu'(0) = 0).
+// Activations, element-wise. NaN goes through all of them. Gradients at a kink take the value from the left (relu'(0) =
+// 0).
 #include <cmath>
 
 #undef HWY_TARGET_INCLUDE
@@ -30,8 +31,9 @@ struct Relu : Unary {
   }
   static double plain(double x) { return x < 0 ? 0 : x; }
 };
-INGOT_ELEMENTWISE(relu, Relu, .signature = "relu(x)", .doc = "max(x, 0).",
-                  .gradient = [](Gradient& g) { g.set(0, relu_grad(g.out(), g.dy())); })
+INGOT_ELEMENTWISE(
+    relu, Relu, .signature = "relu(x)", .doc = "max(x, 0).",
+    .gradient = [](Gradient& g) { g.set(0, relu_grad(g.out(), g.dy())); })
 
 struct ReluGrad : Binary {
   template <class D, class V>
@@ -40,12 +42,13 @@ struct ReluGrad : Binary {
   }
   static double plain(double y, double dy) { return y > 0 ? dy : 0; }
 };
-INGOT_ELEMENTWISE(relu_grad, ReluGrad, .signature = "relu_grad(y, dy)",
-                  .doc = "The gradient of relu: dy where its result (or argument) y is positive, else 0.",
-                  .gradient = [](Gradient& g) {
-                    if (g.wants(0)) g.set(0, zeros_like(g.in(0)));
-                    if (g.wants(1)) g.set(1, relu_grad(g.in(0), g.dy()));
-                  })
+INGOT_ELEMENTWISE(
+    relu_grad, ReluGrad, .signature = "relu_grad(y, dy)",
+    .doc = "The gradient of relu: dy where its result (or argument) y is positive, else 0.",
+    .gradient = [](Gradient& g) {
+      if (g.wants(0)) g.set(0, zeros_like(g.in(0)));
+      if (g.wants(1)) g.set(1, relu_grad(g.in(0), g.dy()));
+    })
 
 struct Relu6 : Unary {
   template <class D, class V>
@@ -54,13 +57,14 @@ struct Relu6 : Unary {
   }
   static double plain(double x) { return x < 0 ? 0 : x > 6 ? 6 : x; }
 };
-INGOT_ELEMENTWISE(relu6, Relu6, .signature = "relu6(x)", .doc = "x limited to [0, 6].",
-                  .gradient =
-                      [](Gradient& g) {
-                        const Tensor inside = relu_grad(g.in(), g.dy());
-                        g.set(0, where(less(g.in(), 6.0), inside, zeros({}, inside.dtype())));
-                      },
-                  .low = -3, .high = 9)
+INGOT_ELEMENTWISE(
+    relu6, Relu6, .signature = "relu6(x)", .doc = "x limited to [0, 6].",
+    .gradient =
+        [](Gradient& g) {
+          const Tensor inside = relu_grad(g.in(), g.dy());
+          g.set(0, where(less(g.in(), 6.0), inside, zeros({}, inside.dtype())));
+        },
+    .low = -3, .high = 9)
 
 struct LeakyRelu : Unary {
   template <class D, class V>
@@ -69,10 +73,11 @@ struct LeakyRelu : Unary {
   }
   static double plain(double x, const double* p) { return x > 0 ? x : x * p[0]; }
 };
-INGOT_ELEMENTWISE(leaky_relu, LeakyRelu, .signature = "leaky_relu(x, slope:real=0.01)",
-                  .doc = "x where positive, else slope · x.", .gradient = [](Gradient& g) {
-                    g.set(0, where(greater(g.in(), 0.0), g.dy(), multiply(g.dy(), g.call().real("slope"))));
-                  })
+INGOT_ELEMENTWISE(
+    leaky_relu, LeakyRelu, .signature = "leaky_relu(x, slope:real=0.01)", .doc = "x where positive, else slope · x.",
+    .gradient = [](Gradient& g) {
+      g.set(0, where(greater(g.in(), 0.0), g.dy(), multiply(g.dy(), g.call().real("slope"))));
+    })
 
 struct Elu : Unary {
   template <class D, class V>
@@ -81,11 +86,12 @@ struct Elu : Unary {
   }
   static double plain(double x, const double* p) { return x > 0 ? x : p[0] * std::expm1(x); }
 };
-INGOT_ELEMENTWISE(elu, Elu, .signature = "elu(x, alpha:real=1)", .doc = "x where positive, else alpha · (eˣ - 1).", .weight = 6,
-                  .gradient = [](Gradient& g) {
-                    const Tensor slope = add(g.out(), g.call().real("alpha"));  // alpha · eˣ
-                    g.set(0, where(greater(g.in(), 0.0), g.dy(), multiply(g.dy(), slope)));
-                  })
+INGOT_ELEMENTWISE(
+    elu, Elu, .signature = "elu(x, alpha:real=1)", .doc = "x where positive, else alpha · (eˣ - 1).", .weight = 6,
+    .gradient = [](Gradient& g) {
+      const Tensor slope = add(g.out(), g.call().real("alpha"));  // alpha · eˣ
+      g.set(0, where(greater(g.in(), 0.0), g.dy(), multiply(g.dy(), slope)));
+    })
 
 struct Selu : Unary {
   static constexpr double kScale = 1.0507009873554805, kAlpha = 1.6732632423543772;
@@ -96,13 +102,14 @@ struct Selu : Unary {
   }
   static double plain(double x) { return x > 0 ? kScale * x : kScale * kAlpha * std::expm1(x); }
 };
-INGOT_ELEMENTWISE(selu, Selu, .signature = "selu(x)",
-                  .doc = "Self-normalising ELU: 1.0507 · (x where positive, else 1.6733 · (eˣ - 1)).", .weight = 6,
-                  .gradient = [](Gradient& g) {
-                    using F = HWY_STATIC_DISPATCH(Selu);
-                    const Tensor slope = add(g.out(), F::kScale * F::kAlpha);
-                    g.set(0, where(greater(g.in(), 0.0), multiply(g.dy(), F::kScale), multiply(g.dy(), slope)));
-                  })
+INGOT_ELEMENTWISE(
+    selu, Selu, .signature = "selu(x)",
+    .doc = "Self-normalising ELU: 1.0507 · (x where positive, else 1.6733 · (eˣ - 1)).", .weight = 6,
+    .gradient = [](Gradient& g) {
+      using F = HWY_STATIC_DISPATCH(Selu);
+      const Tensor slope = add(g.out(), F::kScale * F::kAlpha);
+      g.set(0, where(greater(g.in(), 0.0), multiply(g.dy(), F::kScale), multiply(g.dy(), slope)));
+    })
 
 struct Softplus : Unary {
   template <class D, class V>
@@ -111,8 +118,9 @@ struct Softplus : Unary {
   }
   static double plain(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 };
-INGOT_ELEMENTWISE(softplus, Softplus, .signature = "softplus(x)", .doc = "log(1 + eˣ), without overflow.", .weight = 8,
-                  .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), sigmoid(g.in()))); })
+INGOT_ELEMENTWISE(
+    softplus, Softplus, .signature = "softplus(x)", .doc = "log(1 + eˣ), without overflow.", .weight = 8,
+    .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), sigmoid(g.in()))); })
 
 struct Sigmoid : Unary {
   template <class D, class V>
@@ -121,10 +129,9 @@ struct Sigmoid : Unary {
   }
   static double plain(double x) { return 1 / (1 + std::exp(-x)); }
 };
-INGOT_ELEMENTWISE(sigmoid, Sigmoid, .signature = "sigmoid(x)", .doc = "1 / (1 + e⁻ˣ).", .weight = 5,
-                  .gradient = [](Gradient& g) {
-                    g.set(0, multiply(g.dy(), multiply(g.out(), add(negative(g.out()), 1.0))));
-                  })
+INGOT_ELEMENTWISE(
+    sigmoid, Sigmoid, .signature = "sigmoid(x)", .doc = "1 / (1 + e⁻ˣ).", .weight = 5,
+    .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), multiply(g.out(), add(negative(g.out()), 1.0)))); })
 
 struct Tanh : Unary {
   template <class D, class V>
@@ -133,8 +140,9 @@ struct Tanh : Unary {
   }
   static double plain(double x) { return std::tanh(x); }
 };
-INGOT_ELEMENTWISE(tanh, Tanh, .signature = "tanh(x)", .doc = "The hyperbolic tangent.", .weight = 5,
-                  .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), add(negative(square(g.out())), 1.0))); })
+INGOT_ELEMENTWISE(
+    tanh, Tanh, .signature = "tanh(x)", .doc = "The hyperbolic tangent.", .weight = 5,
+    .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), add(negative(square(g.out())), 1.0))); })
 
 struct HardSigmoid : Unary {
   template <class D, class V>
@@ -144,13 +152,14 @@ struct HardSigmoid : Unary {
   }
   static double plain(double x) { return x <= -3 ? 0 : x >= 3 ? 1 : x / 6 + 0.5; }
 };
-INGOT_ELEMENTWISE(hard_sigmoid, HardSigmoid, .signature = "hard_sigmoid(x)", .doc = "x / 6 + ½ limited to [0, 1].",
-                  .gradient =
-                      [](Gradient& g) {
-                        const Tensor inside = multiply(g.dy(), 1.0 / 6);
-                        g.set(0, where(less(abs(g.in()), 3.0), inside, zeros({}, inside.dtype())));
-                      },
-                  .low = -5, .high = 5)
+INGOT_ELEMENTWISE(
+    hard_sigmoid, HardSigmoid, .signature = "hard_sigmoid(x)", .doc = "x / 6 + ½ limited to [0, 1].",
+    .gradient =
+        [](Gradient& g) {
+          const Tensor inside = multiply(g.dy(), 1.0 / 6);
+          g.set(0, where(less(abs(g.in()), 3.0), inside, zeros({}, inside.dtype())));
+        },
+    .low = -5, .high = 5)
 
 struct Silu : Unary {
   template <class D, class V>
@@ -159,11 +168,12 @@ struct Silu : Unary {
   }
   static double plain(double x) { return x == -INFINITY ? 0 : x / (1 + std::exp(-x)); }
 };
-INGOT_ELEMENTWISE(silu, Silu, .signature = "silu(x)", .doc = "x · sigmoid(x), also called swish.", .weight = 6,
-                  .gradient = [](Gradient& g) {
-                    const Tensor s = sigmoid(g.in());
-                    g.set(0, multiply(g.dy(), add(s, multiply(g.out(), add(negative(s), 1.0)))));
-                  })
+INGOT_ELEMENTWISE(
+    silu, Silu, .signature = "silu(x)", .doc = "x · sigmoid(x), also called swish.", .weight = 6,
+    .gradient = [](Gradient& g) {
+      const Tensor s = sigmoid(g.in());
+      g.set(0, multiply(g.dy(), add(s, multiply(g.out(), add(negative(s), 1.0)))));
+    })
 
 // gelu: x·Φ(x), the tanh form that most published weights use: ½x(1 + tanh u), u = k(x + c·x³).
 struct Gelu : Unary {
@@ -174,8 +184,9 @@ struct Gelu : Unary {
   }
   static double plain(double x) { return x == -INFINITY ? -0.0 : 0.5 * x * (1 + std::tanh(k * (x + c * x * x * x))); }
 };
-INGOT_ELEMENTWISE(gelu, Gelu, .signature = "gelu(x)", .doc = "GELU activation, tanh form: ½x(1 + tanh(0.79788(x + 0.044715x³))).",
-                  .weight = 7, .gradient = [](Gradient& g) { g.set(0, gelu_grad(g.in(), g.dy())); })
+INGOT_ELEMENTWISE(
+    gelu, Gelu, .signature = "gelu(x)", .doc = "GELU activation, tanh form: ½x(1 + tanh(0.79788(x + 0.044715x³))).",
+    .weight = 7, .gradient = [](Gradient& g) { g.set(0, gelu_grad(g.in(), g.dy())); })
 
 struct GeluGrad : Binary {
   static constexpr double kFlat = 16;  // from here on the derivative is 0 or 1; x³ must not overflow into ∞ · 0
@@ -195,20 +206,21 @@ struct GeluGrad : Binary {
     return dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope);
   }
 };
-INGOT_ELEMENTWISE(gelu_grad, GeluGrad, .signature = "gelu_grad(x, dy)", .doc = "dy times the derivative of gelu at x.",
-                  .weight = 8, .gradient = [](Gradient& g) {
-                    using F = HWY_STATIC_DISPATCH(Gelu);
-                    const Tensor &x = g.in(0), &dy = g.in(1);
-                    if (g.wants(1)) g.set(1, gelu_grad(x, g.dy()));
-                    if (!g.wants(0)) return;
-                    // With s = 1 - tanh²u: the second derivative is s·u' + ½x·s·(u'' - 2·tanh(u)·u'²).
-                    const Tensor x2 = square(x);
-                    const Tensor t = tanh(multiply(x, add(multiply(x2, F::k * F::c), F::k)));
-                    const Tensor s = add(negative(square(t)), 1.0), slope = add(multiply(x2, 3 * F::k * F::c), F::k);
-                    const Tensor bend = subtract(multiply(x, 6 * F::k * F::c), multiply(multiply(t, 2.0), square(slope)));
-                    const Tensor second = multiply(s, add(slope, multiply(multiply(x, 0.5), bend)));
-                    g.set(0, multiply(multiply(g.dy(), dy), second));
-                  })
+INGOT_ELEMENTWISE(
+    gelu_grad, GeluGrad, .signature = "gelu_grad(x, dy)", .doc = "dy times the derivative of gelu at x.", .weight = 8,
+    .gradient = [](Gradient& g) {
+      using F = HWY_STATIC_DISPATCH(Gelu);
+      const Tensor &x = g.in(0), &dy = g.in(1);
+      if (g.wants(1)) g.set(1, gelu_grad(x, g.dy()));
+      if (!g.wants(0)) return;
+      // With s = 1 - tanh²u: the second derivative is s·u' + ½x·s·(u'' - 2·tanh(u)·u'²).
+      const Tensor x2 = square(x);
+      const Tensor t = tanh(multiply(x, add(multiply(x2, F::k * F::c), F::k)));
+      const Tensor s = add(negative(square(t)), 1.0), slope = add(multiply(x2, 3 * F::k * F::c), F::k);
+      const Tensor bend = subtract(multiply(x, 6 * F::k * F::c), multiply(multiply(t, 2.0), square(slope)));
+      const Tensor second = multiply(s, add(slope, multiply(multiply(x, 0.5), bend)));
+      g.set(0, multiply(multiply(g.dy(), dy), second));
+    })
 
 struct GeluErf : Unary {
   template <class D, class V>
@@ -217,8 +229,9 @@ struct GeluErf : Unary {
   }
   static double plain(double x) { return x == -INFINITY ? -0.0 : 0.5 * x * std::erfc(-x * 0.7071067811865476); }
 };
-INGOT_ELEMENTWISE(gelu_erf, GeluErf, .signature = "gelu_erf(x)", .doc = "GELU activation, exact form: ½x(1 + erf(x/√2)).",
-                  .weight = 8, .gradient = [](Gradient& g) { g.set(0, gelu_erf_grad(g.in(), g.dy())); })
+INGOT_ELEMENTWISE(
+    gelu_erf, GeluErf, .signature = "gelu_erf(x)", .doc = "GELU activation, exact form: ½x(1 + erf(x/√2)).",
+    .weight = 8, .gradient = [](Gradient& g) { g.set(0, gelu_erf_grad(g.in(), g.dy())); })
 
 struct GeluErfGrad : Binary {
   static constexpr double kDensity = 0.3989422804014327;  // 1/√(2π)
@@ -236,14 +249,15 @@ struct GeluErfGrad : Binary {
     return dy * (0.5 * std::erfc(-x * 0.7071067811865476) + x * kDensity * std::exp(-0.5 * x * x));
   }
 };
-INGOT_ELEMENTWISE(gelu_erf_grad, GeluErfGrad, .signature = "gelu_erf_grad(x, dy)",
-                  .doc = "dy times the derivative of gelu_erf at x.", .weight = 12, .gradient = [](Gradient& g) {
-                    using F = HWY_STATIC_DISPATCH(GeluErfGrad);
-                    const Tensor &x = g.in(0), &dy = g.in(1);
-                    if (g.wants(1)) g.set(1, gelu_erf_grad(x, g.dy()));
-                    if (!g.wants(0)) return;
-                    const Tensor x2 = square(x);  // the second derivative is (2 - x²) times the density
-                    const Tensor density = multiply(exp(multiply(x2, -0.5)), F::kDensity);
-                    g.set(0, multiply(multiply(g.dy(), dy), multiply(density, add(negative(x2), 2.0))));
-                  })
+INGOT_ELEMENTWISE(
+    gelu_erf_grad, GeluErfGrad, .signature = "gelu_erf_grad(x, dy)", .doc = "dy times the derivative of gelu_erf at x.",
+    .weight = 12, .gradient = [](Gradient& g) {
+      using F = HWY_STATIC_DISPATCH(GeluErfGrad);
+      const Tensor &x = g.in(0), &dy = g.in(1);
+      if (g.wants(1)) g.set(1, gelu_erf_grad(x, g.dy()));
+      if (!g.wants(0)) return;
+      const Tensor x2 = square(x);  // the second derivative is (2 - x²) times the density
+      const Tensor density = multiply(exp(multiply(x2, -0.5)), F::kDensity);
+      g.set(0, multiply(multiply(g.dy(), dy), multiply(density, add(negative(x2), 2.0))));
+    })
 INGOT_SIMD_END

@@ -1,4 +1,5 @@
-// Arithmetic, element-wise, with broadcasting. Integers wrap around; NaN goes through every op, minimum and maximum included.
+// Arithmetic, element-wise, with broadcasting. Integers wrap around; NaN goes through every op, minimum and maximum
+// included.
 #include <cmath>
 
 #undef HWY_TARGET_INCLUDE
@@ -52,10 +53,11 @@ struct Add : Binary {
     return wrap(a, b, [](auto x, auto y) { return x + y; });
   }
 };
-INGOT_ELEMENTWISE(add, Add, .signature = "add(a, b)", .doc = "a + b, with broadcasting.", .gradient = [](Gradient& g) {
-  g.set(0, g.dy());
-  g.set(1, g.dy());
-})
+INGOT_ELEMENTWISE(
+    add, Add, .signature = "add(a, b)", .doc = "a + b, with broadcasting.", .gradient = [](Gradient& g) {
+      g.set(0, g.dy());
+      g.set(1, g.dy());
+    })
 
 struct Subtract : Binary {
   template <class D, class V>
@@ -67,11 +69,11 @@ struct Subtract : Binary {
     return wrap(a, b, [](auto x, auto y) { return x - y; });
   }
 };
-INGOT_ELEMENTWISE(subtract, Subtract, .signature = "subtract(a, b)", .doc = "a - b, with broadcasting.",
-                  .gradient = [](Gradient& g) {
-                    g.set(0, g.dy());
-                    if (g.wants(1)) g.set(1, negative(g.dy()));
-                  })
+INGOT_ELEMENTWISE(
+    subtract, Subtract, .signature = "subtract(a, b)", .doc = "a - b, with broadcasting.", .gradient = [](Gradient& g) {
+      g.set(0, g.dy());
+      if (g.wants(1)) g.set(1, negative(g.dy()));
+    })
 
 struct Multiply : Binary {
   template <class D, class V>
@@ -83,11 +85,11 @@ struct Multiply : Binary {
     return wrap(a, b, [](auto x, auto y) { return x * y; });
   }
 };
-INGOT_ELEMENTWISE(multiply, Multiply, .signature = "multiply(a, b)", .doc = "a · b, with broadcasting.",
-                  .gradient = [](Gradient& g) {
-                    if (g.wants(0)) g.set(0, multiply(g.dy(), g.in(1)));
-                    if (g.wants(1)) g.set(1, multiply(g.dy(), g.in(0)));
-                  })
+INGOT_ELEMENTWISE(
+    multiply, Multiply, .signature = "multiply(a, b)", .doc = "a · b, with broadcasting.", .gradient = [](Gradient& g) {
+      if (g.wants(0)) g.set(0, multiply(g.dy(), g.in(1)));
+      if (g.wants(1)) g.set(1, multiply(g.dy(), g.in(0)));
+    })
 
 struct Divide : Elementwise<2> {
   template <class D, class V>
@@ -99,13 +101,14 @@ struct Divide : Elementwise<2> {
     return a / b;
   }
 };
-INGOT_ELEMENTWISE(divide, Divide, .signature = "divide(a, b)", .doc = "a / b, with broadcasting.", .weight = 2,
-                  .gradient =
-                      [](Gradient& g) {
-                        if (g.wants(0)) g.set(0, divide(g.dy(), g.in(1)));
-                        if (g.wants(1)) g.set(1, negative(divide(multiply(g.dy(), g.out()), g.in(1))));
-                      },
-                  .low = 0.5, .high = 3)
+INGOT_ELEMENTWISE(
+    divide, Divide, .signature = "divide(a, b)", .doc = "a / b, with broadcasting.", .weight = 2,
+    .gradient =
+        [](Gradient& g) {
+          if (g.wants(0)) g.set(0, divide(g.dy(), g.in(1)));
+          if (g.wants(1)) g.set(1, negative(divide(multiply(g.dy(), g.out()), g.in(1))));
+        },
+    .low = 0.5, .high = 3)
 
 struct AddScalar : Unary {
   template <class D, class V>
@@ -117,8 +120,9 @@ struct AddScalar : Unary {
     return Add::plain(a, param_as<T>(p));
   }
 };
-INGOT_ELEMENTWISE(add_scalar, AddScalar, .signature = "add(x, value:real)", .doc = "x + value.",
-                  .gradient = [](Gradient& g) { g.set(0, g.dy()); })
+INGOT_ELEMENTWISE(
+    add_scalar, AddScalar, .signature = "add(x, value:real)", .doc = "x + value.",
+    .gradient = [](Gradient& g) { g.set(0, g.dy()); })
 
 struct SubtractScalar : Unary {
   template <class D, class V>
@@ -130,8 +134,9 @@ struct SubtractScalar : Unary {
     return Subtract::plain(a, param_as<T>(p));
   }
 };
-INGOT_ELEMENTWISE(subtract_scalar, SubtractScalar, .signature = "subtract(x, value:real)", .doc = "x - value.",
-                  .gradient = [](Gradient& g) { g.set(0, g.dy()); })
+INGOT_ELEMENTWISE(
+    subtract_scalar, SubtractScalar, .signature = "subtract(x, value:real)", .doc = "x - value.",
+    .gradient = [](Gradient& g) { g.set(0, g.dy()); })
 
 struct MultiplyScalar : Unary {
   template <class D, class V>
@@ -143,8 +148,9 @@ struct MultiplyScalar : Unary {
     return Multiply::plain(a, param_as<T>(p));
   }
 };
-INGOT_ELEMENTWISE(multiply_scalar, MultiplyScalar, .signature = "multiply(x, value:real)", .doc = "x · value.",
-                  .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), g.call().real("value"))); })
+INGOT_ELEMENTWISE(
+    multiply_scalar, MultiplyScalar, .signature = "multiply(x, value:real)", .doc = "x · value.",
+    .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), g.call().real("value"))); })
 
 struct DivideScalar : RealUnary {
   template <class D, class V>
@@ -153,8 +159,9 @@ struct DivideScalar : RealUnary {
   }
   static double plain(double a, const double* p) { return a / p[0]; }
 };
-INGOT_ELEMENTWISE(divide_scalar, DivideScalar, .signature = "divide(x, value:real)", .doc = "x / value.", .weight = 2,
-                  .gradient = [](Gradient& g) { g.set(0, divide(g.dy(), g.call().real("value"))); })
+INGOT_ELEMENTWISE(
+    divide_scalar, DivideScalar, .signature = "divide(x, value:real)", .doc = "x / value.", .weight = 2,
+    .gradient = [](Gradient& g) { g.set(0, divide(g.dy(), g.call().real("value"))); })
 
 struct AddScaled : Elementwise<2> {
   template <class D, class V>
@@ -163,12 +170,13 @@ struct AddScaled : Elementwise<2> {
   }
   static double plain(double a, double b, const double* p) { return a + p[0] * b; }
 };
-INGOT_ELEMENTWISE(add_scaled, AddScaled, .signature = "add_scaled(a, b, factor:real)",
-                  .doc = "a + factor · b (axpy), rounded once where the machine has fused multiply-add.",
-                  .gradient = [](Gradient& g) {
-                    g.set(0, g.dy());
-                    if (g.wants(1)) g.set(1, multiply(g.dy(), g.call().real("factor")));
-                  })
+INGOT_ELEMENTWISE(
+    add_scaled, AddScaled, .signature = "add_scaled(a, b, factor:real)",
+    .doc = "a + factor · b (axpy), rounded once where the machine has fused multiply-add.",
+    .gradient = [](Gradient& g) {
+      g.set(0, g.dy());
+      if (g.wants(1)) g.set(1, multiply(g.dy(), g.call().real("factor")));
+    })
 
 struct Minimum : Elementwise<2, Types::kAll> {
   template <class D, class V>
@@ -192,11 +200,10 @@ static void choose_gradient(Gradient& g, const Tensor& first_wins, const Tensor&
 }  // namespace ingot
 INGOT_SIMD_BEGIN
 #endif
-INGOT_ELEMENTWISE(minimum, Minimum, .signature = "minimum(a, b)",
-                  .doc = "The smaller of a and b, NaN if either is; at equality the gradient is shared.",
-                  .gradient = [](Gradient& g) {
-                    choose_gradient(g, less(g.in(0), g.in(1)), less(g.in(1), g.in(0)));
-                  })
+INGOT_ELEMENTWISE(
+    minimum, Minimum, .signature = "minimum(a, b)",
+    .doc = "The smaller of a and b, NaN if either is; at equality the gradient is shared.",
+    .gradient = [](Gradient& g) { choose_gradient(g, less(g.in(0), g.in(1)), less(g.in(1), g.in(0))); })
 
 struct Maximum : Elementwise<2, Types::kAll> {
   template <class D, class V>
@@ -208,11 +215,10 @@ struct Maximum : Elementwise<2, Types::kAll> {
     return a != a ? a : b > a || b != b ? b : a;
   }
 };
-INGOT_ELEMENTWISE(maximum, Maximum, .signature = "maximum(a, b)",
-                  .doc = "The larger of a and b, NaN if either is; at equality the gradient is shared.",
-                  .gradient = [](Gradient& g) {
-                    choose_gradient(g, greater(g.in(0), g.in(1)), greater(g.in(1), g.in(0)));
-                  })
+INGOT_ELEMENTWISE(
+    maximum, Maximum, .signature = "maximum(a, b)",
+    .doc = "The larger of a and b, NaN if either is; at equality the gradient is shared.",
+    .gradient = [](Gradient& g) { choose_gradient(g, greater(g.in(0), g.in(1)), greater(g.in(1), g.in(0))); })
 
 struct Clamp : Unary {
   template <class D, class V>
@@ -225,13 +231,14 @@ struct Clamp : Unary {
     return x != x ? x : x > high ? high : x < low ? (high < low ? high : low) : x;
   }
 };
-INGOT_ELEMENTWISE(clamp, Clamp, .signature = "clamp(x, low:real, high:real)",
-                  .doc = "x limited to [low, high]; `high` wins if they cross. The gradient passes where low ≤ x ≤ high.",
-                  .gradient = [](Gradient& g) {
-                    const double low = g.call().real("low"), high = g.call().real("high");
-                    const Tensor zero = zeros({}, g.dy().dtype());
-                    g.set(0, where(less(g.in(), low), zero, where(greater(g.in(), high), zero, g.dy())));
-                  })
+INGOT_ELEMENTWISE(
+    clamp, Clamp, .signature = "clamp(x, low:real, high:real)",
+    .doc = "x limited to [low, high]; `high` wins if they cross. The gradient passes where low ≤ x ≤ high.",
+    .gradient = [](Gradient& g) {
+      const double low = g.call().real("low"), high = g.call().real("high");
+      const Tensor zero = zeros({}, g.dy().dtype());
+      g.set(0, where(less(g.in(), low), zero, where(greater(g.in(), high), zero, g.dy())));
+    })
 
 struct Negative : Unary {
   template <class D, class V>
@@ -246,8 +253,9 @@ struct Negative : Unary {
       return -x;
   }
 };
-INGOT_ELEMENTWISE(negative, Negative, .signature = "negative(x)", .doc = "-x.",
-                  .gradient = [](Gradient& g) { g.set(0, negative(g.dy())); })
+INGOT_ELEMENTWISE(
+    negative, Negative, .signature = "negative(x)", .doc = "-x.",
+    .gradient = [](Gradient& g) { g.set(0, negative(g.dy())); })
 
 struct Abs : Unary {
   template <class D, class V>
@@ -262,8 +270,9 @@ struct Abs : Unary {
       return std::fabs(x);
   }
 };
-INGOT_ELEMENTWISE(abs, Abs, .signature = "abs(x)", .doc = "|x|; the gradient at 0 is 0.",
-                  .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), sign(g.in()))); })
+INGOT_ELEMENTWISE(
+    abs, Abs, .signature = "abs(x)", .doc = "|x|; the gradient at 0 is 0.",
+    .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), sign(g.in()))); })
 
 struct Sign : Unary {
   template <class D, class V>
@@ -277,8 +286,9 @@ struct Sign : Unary {
     return x > 0 ? T{1} : x < 0 ? T{-1} : x != x ? x : T{0};
   }
 };
-INGOT_ELEMENTWISE(sign, Sign, .signature = "sign(x)", .doc = "-1, 0 or 1 by the sign of x; NaN for NaN. The gradient is 0.",
-                  .gradient = [](Gradient& g) { g.set(0, zeros_like(g.in())); })
+INGOT_ELEMENTWISE(
+    sign, Sign, .signature = "sign(x)", .doc = "-1, 0 or 1 by the sign of x; NaN for NaN. The gradient is 0.",
+    .gradient = [](Gradient& g) { g.set(0, zeros_like(g.in())); })
 
 struct Square : Unary {
   template <class D, class V>
@@ -290,8 +300,9 @@ struct Square : Unary {
     return Multiply::plain(x, x);
   }
 };
-INGOT_ELEMENTWISE(square, Square, .signature = "square(x)", .doc = "x².",
-                  .gradient = [](Gradient& g) { g.set(0, multiply(multiply(g.dy(), 2.0), g.in())); })
+INGOT_ELEMENTWISE(
+    square, Square, .signature = "square(x)", .doc = "x².",
+    .gradient = [](Gradient& g) { g.set(0, multiply(multiply(g.dy(), 2.0), g.in())); })
 
 struct Sqrt : RealUnary {
   template <class D, class V>
@@ -300,8 +311,9 @@ struct Sqrt : RealUnary {
   }
   static double plain(double x) { return std::sqrt(x); }
 };
-INGOT_ELEMENTWISE(sqrt, Sqrt, .signature = "sqrt(x)", .doc = "√x; NaN below 0.", .weight = 2,
-                  .gradient = [](Gradient& g) { g.set(0, divide(multiply(g.dy(), 0.5), g.out())); }, .low = 0.1, .high = 4)
+INGOT_ELEMENTWISE(
+    sqrt, Sqrt, .signature = "sqrt(x)", .doc = "√x; NaN below 0.", .weight = 2,
+    .gradient = [](Gradient& g) { g.set(0, divide(multiply(g.dy(), 0.5), g.out())); }, .low = 0.1, .high = 4)
 
 struct Reciprocal : RealUnary {
   template <class D, class V>
@@ -310,9 +322,9 @@ struct Reciprocal : RealUnary {
   }
   static double plain(double x) { return 1 / x; }
 };
-INGOT_ELEMENTWISE(reciprocal, Reciprocal, .signature = "reciprocal(x)", .doc = "1 / x.", .weight = 2,
-                  .gradient = [](Gradient& g) { g.set(0, negative(multiply(g.dy(), square(g.out())))); }, .low = 0.3,
-                  .high = 3)
+INGOT_ELEMENTWISE(
+    reciprocal, Reciprocal, .signature = "reciprocal(x)", .doc = "1 / x.", .weight = 2,
+    .gradient = [](Gradient& g) { g.set(0, negative(multiply(g.dy(), square(g.out())))); }, .low = 0.3, .high = 3)
 
 struct Exp : RealUnary {
   template <class D, class V>
@@ -321,8 +333,9 @@ struct Exp : RealUnary {
   }
   static double plain(double x) { return std::exp(x); }
 };
-INGOT_ELEMENTWISE(exp, Exp, .signature = "exp(x)", .doc = "eˣ.", .weight = 4,
-                  .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), g.out())); })
+INGOT_ELEMENTWISE(
+    exp, Exp, .signature = "exp(x)", .doc = "eˣ.", .weight = 4,
+    .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), g.out())); })
 
 struct Log : RealUnary {
   template <class D, class V>
@@ -331,8 +344,9 @@ struct Log : RealUnary {
   }
   static double plain(double x) { return std::log(x); }
 };
-INGOT_ELEMENTWISE(log, Log, .signature = "log(x)", .doc = "The natural logarithm; -∞ at 0, NaN below.", .weight = 4,
-                  .gradient = [](Gradient& g) { g.set(0, divide(g.dy(), g.in())); }, .low = 0.1, .high = 5)
+INGOT_ELEMENTWISE(
+    log, Log, .signature = "log(x)", .doc = "The natural logarithm; -∞ at 0, NaN below.", .weight = 4,
+    .gradient = [](Gradient& g) { g.set(0, divide(g.dy(), g.in())); }, .low = 0.1, .high = 5)
 
 struct Sin : RealUnary {
   template <class D, class V>
@@ -341,8 +355,9 @@ struct Sin : RealUnary {
   }
   static double plain(double x) { return std::sin(x); }
 };
-INGOT_ELEMENTWISE(sin, Sin, .signature = "sin(x)", .doc = "The sine of x radians.", .weight = 6,
-                  .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), cos(g.in()))); }, .low = -20, .high = 20)
+INGOT_ELEMENTWISE(
+    sin, Sin, .signature = "sin(x)", .doc = "The sine of x radians.", .weight = 6,
+    .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), cos(g.in()))); }, .low = -20, .high = 20)
 
 struct Cos : RealUnary {
   template <class D, class V>
@@ -351,8 +366,9 @@ struct Cos : RealUnary {
   }
   static double plain(double x) { return std::cos(x); }
 };
-INGOT_ELEMENTWISE(cos, Cos, .signature = "cos(x)", .doc = "The cosine of x radians.", .weight = 6,
-                  .gradient = [](Gradient& g) { g.set(0, negative(multiply(g.dy(), sin(g.in())))); }, .low = -20, .high = 20)
+INGOT_ELEMENTWISE(
+    cos, Cos, .signature = "cos(x)", .doc = "The cosine of x radians.", .weight = 6,
+    .gradient = [](Gradient& g) { g.set(0, negative(multiply(g.dy(), sin(g.in())))); }, .low = -20, .high = 20)
 
 struct Erf : RealUnary {
   template <class D, class V>
@@ -361,11 +377,12 @@ struct Erf : RealUnary {
   }
   static double plain(double x) { return std::erf(x); }
 };
-INGOT_ELEMENTWISE(erf, Erf, .signature = "erf(x)", .doc = "The error function, 2/√π · ∫₀ˣ exp(-t²) dt.", .weight = 8,
-                  .gradient = [](Gradient& g) {
-                    constexpr double kTwoOverRootPi = 1.1283791670955126;
-                    g.set(0, multiply(multiply(g.dy(), kTwoOverRootPi), exp(negative(square(g.in())))));
-                  })
+INGOT_ELEMENTWISE(
+    erf, Erf, .signature = "erf(x)", .doc = "The error function, 2/√π · ∫₀ˣ exp(-t²) dt.", .weight = 8,
+    .gradient = [](Gradient& g) {
+      constexpr double kTwoOverRootPi = 1.1283791670955126;
+      g.set(0, multiply(multiply(g.dy(), kTwoOverRootPi), exp(negative(square(g.in())))));
+    })
 
 struct Pow : Elementwise<2> {
   template <class D, class V>
@@ -374,18 +391,19 @@ struct Pow : Elementwise<2> {
   }
   static double plain(double x, double y) { return std::pow(x, y); }
 };
-INGOT_ELEMENTWISE(pow, Pow, .signature = "pow(x, y)", .doc = "x to the power y, with C's rules for zero, infinity and NaN.",
-                  .weight = 30,
-                  .gradient =
-                      [](Gradient& g) {
-                        if (g.wants(0)) g.set(0, multiply(g.dy(), multiply(g.in(1), pow(g.in(0), subtract(g.in(1), 1.0)))));
-                        if (g.wants(1)) {  // 0 where x is 0: log would be -∞ there
-                          const Tensor slope = multiply(g.out(), log(g.in(0)));
-                          const Tensor zero = zeros({}, g.dy().dtype());
-                          g.set(1, multiply(g.dy(), where(equal(g.in(0), 0.0), zero, slope)));
-                        }
-                      },
-                  .low = 0.2, .high = 3)
+INGOT_ELEMENTWISE(
+    pow, Pow, .signature = "pow(x, y)", .doc = "x to the power y, with C's rules for zero, infinity and NaN.",
+    .weight = 30,
+    .gradient =
+        [](Gradient& g) {
+          if (g.wants(0)) g.set(0, multiply(g.dy(), multiply(g.in(1), pow(g.in(0), subtract(g.in(1), 1.0)))));
+          if (g.wants(1)) {  // 0 where x is 0: log would be -∞ there
+            const Tensor slope = multiply(g.out(), log(g.in(0)));
+            const Tensor zero = zeros({}, g.dy().dtype());
+            g.set(1, multiply(g.dy(), where(equal(g.in(0), 0.0), zero, slope)));
+          }
+        },
+    .low = 0.2, .high = 3)
 
 struct PowScalar : RealUnary {
   template <class D, class V>
@@ -394,11 +412,12 @@ struct PowScalar : RealUnary {
   }
   static double plain(double x, const double* p) { return std::pow(x, p[0]); }
 };
-INGOT_ELEMENTWISE(pow_scalar, PowScalar, .signature = "pow(x, exponent:real)", .doc = "x to a constant power.", .weight = 30,
-                  .gradient =
-                      [](Gradient& g) {
-                        const double y = g.call().real("exponent");
-                        g.set(0, multiply(multiply(g.dy(), y), pow(g.in(), y - 1)));
-                      },
-                  .low = 0.2, .high = 3)
+INGOT_ELEMENTWISE(
+    pow_scalar, PowScalar, .signature = "pow(x, exponent:real)", .doc = "x to a constant power.", .weight = 30,
+    .gradient =
+        [](Gradient& g) {
+          const double y = g.call().real("exponent");
+          g.set(0, multiply(multiply(g.dy(), y), pow(g.in(), y - 1)));
+        },
+    .low = 0.2, .high = 3)
 INGOT_SIMD_END

@@ -136,10 +136,11 @@ struct Where : Elementwise<3, Types::kAll> {
     return condition ? a : b;
   }
 };
-INGOT_ELEMENTWISE(where, Where, .signature = "where(condition, a, b)",
-                  .doc = "a where the bool `condition` holds, else b, with broadcasting.", .gradient = [](Gradient& g) {
-                    const Tensor zero = zeros({}, g.dy().dtype());
-                    if (g.wants(1)) g.set(1, where(g.in(0), g.dy(), zero));
-                    if (g.wants(2)) g.set(2, where(g.in(0), zero, g.dy()));
-                  })
+INGOT_ELEMENTWISE(
+    where, Where, .signature = "where(condition, a, b)",
+    .doc = "a where the bool `condition` holds, else b, with broadcasting.", .gradient = [](Gradient& g) {
+      const Tensor zero = zeros({}, g.dy().dtype());
+      if (g.wants(1)) g.set(1, where(g.in(0), g.dy(), zero));
+      if (g.wants(2)) g.set(2, where(g.in(0), zero, g.dy()));
+    })
 INGOT_SIMD_END

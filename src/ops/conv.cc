@@ -1,5 +1,5 @@
-// Convolutions over one, two or three spatial axes, their gradients (ops like any other, so they differentiate again), and
-// the column forms. Layouts as in PyTorch: x [batch, channels, …], weights [out, in / groups, …].
+// Convolutions over one, two or three spatial axes, their gradients (ops like any other, so they differentiate again),
+// and the column forms. Layouts as in PyTorch: x [batch, channels, …], weights [out, in / groups, …].
 #include "kernels/conv.h"
 
 #include "ops/checks.h"
@@ -20,11 +20,13 @@ Dims per_axis(const Call& call, const char* name, int spatial, int64_t fallback,
   if (values.empty()) return Dims::filled(spatial, fallback);
   if (values.size() == 1) values = Dims::filled(spatial, values[0]);
   if (values.size() != spatial)
-    fail(call, std::string(name) + " " + to_string(values) + " does not fit " + std::to_string(spatial) + " spatial axes",
+    fail(call,
+         std::string(name) + " " + to_string(values) + " does not fit " + std::to_string(spatial) + " spatial axes",
          "give one number per spatial axis, or one for all");
   for (int64_t v : values)
     if (v < least || v > kLargest)
-      fail(call, std::string(name) + " " + to_string(values) + " is out of range", "it must be at least " + std::to_string(least));
+      fail(call, std::string(name) + " " + to_string(values) + " is out of range",
+           "it must be at least " + std::to_string(least));
   return values;
 }
 
@@ -35,21 +37,33 @@ ConvOptions options_of(const Call& call) {
 Dims spatial_of(const Dims& shape) { return Dims(std::span<const int64_t>(shape.begin() + 2, shape.end())); }
 
 // The geometry of a convolution of an input with the given channels and sizes; checks everything.
-ConvShape geometry(const Call& call, int64_t batch, int64_t in_channels, const Dims& size, int64_t out_channels, const Dims& kernel) {
+ConvShape geometry(const Call& call, int64_t batch, int64_t in_channels, const Dims& size, int64_t out_channels,
+                   const Dims& kernel) {
   const int spatial = size.size();
   const Dims stride = per_axis(call, "stride", spatial, 1, 1), padding = per_axis(call, "padding", spatial, 0, 0),
              dilation = per_axis(call, "dilation", spatial, 1, 1);
   const int64_t groups = call.integer("groups");
   if (groups < 1 || in_channels < 1 || out_channels < 1 || in_channels % groups != 0 || out_channels % groups != 0)
-    fail(call, std::to_string(groups) + " groups of " + std::to_string(in_channels) + " input and " + std::to_string(out_channels) +
-                   " output channels",
+    fail(call,
+         std::to_string(groups) + " groups of " + std::to_string(in_channels) + " input and " +
+             std::to_string(out_channels) + " output channels",
          "groups must be at least 1 and divide both");
-  ConvShape s{.batch = batch, .in_channels = in_channels, .out_channels = out_channels, .groups = groups,
-              .in = {1, 1, 1}, .out = {1, 1, 1}, .kernel = {1, 1, 1}, .stride = {1, 1, 1}, .pad = {0, 0, 0}, .dilation = {1, 1, 1}};
+  ConvShape s{.batch = batch,
+              .in_channels = in_channels,
+              .out_channels = out_channels,
+              .groups = groups,
+              .in = {1, 1, 1},
+              .out = {1, 1, 1},
+              .kernel = {1, 1, 1},
+              .stride = {1, 1, 1},
+              .pad = {0, 0, 0},
+              .dilation = {1, 1, 1}};
   for (int a = 0, k = 3 - spatial; a < spatial; a++, k++) {
     const int64_t room = size[a] + 2 * padding[a] - dilation[a] * (kernel[a] - 1) - 1;
     if (size[a] < 1 || size[a] > kLargest || kernel[a] < 1 || kernel[a] > kLargest || room < 0)
-      fail(call, "a kernel of " + to_string(kernel) + " does not fit an input of " + to_string(size) + " with padding " + to_string(padding),
+      fail(call,
+           "a kernel of " + to_string(kernel) + " does not fit an input of " + to_string(size) + " with padding " +
+               to_string(padding),
            "pad more, dilate less or use a smaller kernel");
     s.in[k] = size[a], s.kernel[k] = kernel[a], s.pad[k] = padding[a], s.out[k] = room / stride[a] + 1;
     // A step that is never taken may be any size: kernels need not care.
@@ -73,7 +87,10 @@ void require_bias(const Call& call, int i, int64_t channels) {
 }
 
 void require_spatial(const Call& call, int i, int spatial) {
-  require_rank(call, i, spatial + 2, spatial == 1 ? "[a, b, length]" : spatial == 2 ? "[a, b, height, width]" : "[a, b, depth, height, width]");
+  require_rank(call, i, spatial + 2,
+               spatial == 1   ? "[a, b, length]"
+               : spatial == 2 ? "[a, b, height, width]"
+                              : "[a, b, depth, height, width]");
 }
 
 // y = conv(x, w): inputs x, w[, bias].
@@ -89,8 +106,9 @@ void infer_forward(const Call& call, Specs& out) {
   require_spatial(call, 1, kSpatial);
   const ConvShape s = forward_shape(call);
   if (call.in(1).size(1) * s.groups != s.in_channels)
-    fail(call, "weights for " + std::to_string(call.in(1).size(1)) + " channels per group, input with " + std::to_string(s.in_channels) +
-                   " in " + std::to_string(s.groups) + " groups",
+    fail(call,
+         "weights for " + std::to_string(call.in(1).size(1)) + " channels per group, input with " +
+             std::to_string(s.in_channels) + " in " + std::to_string(s.groups) + " groups",
          "weights must be [out, in / groups, kernel…]");
   require_bias(call, 2, s.out_channels);
   out.add(call.in(0).dtype(), shape_of(s.batch, s.out_channels, s.out, kSpatial));
@@ -99,7 +117,8 @@ void infer_forward(const Call& call, Specs& out) {
 // dx from dy and w: inputs dy, w; `size` is the spatial size of x.
 ConvShape grad_input_shape(const Call& call) {
   const Tensor &dy = call.in(0), &w = call.in(1);
-  return geometry(call, dy.size(0), w.size(1) * call.integer("groups"), call.ints("size"), w.size(0), spatial_of(w.shape()));
+  return geometry(call, dy.size(0), w.size(1) * call.integer("groups"), call.ints("size"), w.size(0),
+                  spatial_of(w.shape()));
 }
 // dw from x and dy: inputs x, dy; `kernel` is the spatial size of w.
 ConvShape grad_kernel_shape(const Call& call) {
@@ -117,12 +136,15 @@ void require_result(const Call& call, int i, const ConvShape& s, int spatial) {
 Dims transposed_size(const Call& call, int spatial) {
   const Tensor &x = call.in(0), &w = call.in(1);
   const Dims stride = per_axis(call, "stride", spatial, 1, 1), padding = per_axis(call, "padding", spatial, 0, 0),
-             dilation = per_axis(call, "dilation", spatial, 1, 1), extra = per_axis(call, "output_padding", spatial, 0, 0);
+             dilation = per_axis(call, "dilation", spatial, 1, 1),
+             extra = per_axis(call, "output_padding", spatial, 0, 0);
   Dims size;
   for (int a = 0; a < spatial; a++) {
-    const int64_t n = (x.shape()[a + 2] - 1) * stride[a] - 2 * padding[a] + dilation[a] * (w.shape()[a + 2] - 1) + extra[a] + 1;
+    const int64_t n =
+        (x.shape()[a + 2] - 1) * stride[a] - 2 * padding[a] + dilation[a] * (w.shape()[a + 2] - 1) + extra[a] + 1;
     if (x.shape()[a + 2] < 1 || n < 1 || (extra[a] >= stride[a] && extra[a] >= dilation[a]))
-      fail(call, "no result along spatial axis " + std::to_string(a), "pad less; output_padding must be below stride or dilation");
+      fail(call, "no result along spatial axis " + std::to_string(a),
+           "pad less; output_padding must be below stride or dilation");
     size.push_back(n);
   }
   return size;
@@ -130,7 +152,8 @@ Dims transposed_size(const Call& call, int spatial) {
 ConvShape transposed_shape(const Call& call) {
   const Tensor &x = call.in(0), &w = call.in(1);
   const int spatial = x.rank() - 2;
-  return geometry(call, x.size(0), w.size(1) * call.integer("groups"), transposed_size(call, spatial), w.size(0), spatial_of(w.shape()));
+  return geometry(call, x.size(0), w.size(1) * call.integer("groups"), transposed_size(call, spatial), w.size(0),
+                  spatial_of(w.shape()));
 }
 template <int kSpatial>
 void infer_transposed(const Call& call, Specs& out) {
@@ -139,7 +162,9 @@ void infer_transposed(const Call& call, Specs& out) {
   require_spatial(call, 0, kSpatial);
   require_spatial(call, 1, kSpatial);
   if (call.in(0).size(1) != call.in(1).size(0))
-    fail(call, "weights for " + std::to_string(call.in(1).size(0)) + " input channels, input with " + std::to_string(call.in(0).size(1)),
+    fail(call,
+         "weights for " + std::to_string(call.in(1).size(0)) + " input channels, input with " +
+             std::to_string(call.in(0).size(1)),
          "weights must be [in, out / groups, kernel…]");
   const ConvShape s = transposed_shape(call);
   require_bias(call, 2, s.in_channels);
@@ -162,14 +187,16 @@ void with_staged(const Call& call, const Tensor& out, void* scratch, const Team&
   team.barrier();
   const auto run = [&](auto tag) {
     using T = decltype(tag);
-    kernel(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<const T*>(bias), static_cast<T*>(result), scratch);
+    kernel(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<const T*>(bias), static_cast<T*>(result),
+           scratch);
   };
   out.dtype() == kF32 ? run(0.0f) : run(0.0);
   unstage(out, result, team);
 }
 
 double flop_cost(const ConvShape& s) {  // at about 40 GFLOP/s
-  double macs = static_cast<double>(s.batch) * static_cast<double>(s.out_channels) * static_cast<double>(s.in_channels / s.groups);
+  double macs = static_cast<double>(s.batch) * static_cast<double>(s.out_channels) *
+                static_cast<double>(s.in_channels / s.groups);
   for (int a = 0; a < 3; a++) macs *= static_cast<double>(s.out[a]) * static_cast<double>(s.kernel[a]);
   return macs / 20;
 }
@@ -180,7 +207,8 @@ void run_forward(const Call& call, const Tensor* out, void* scratch, const Team&
   });
 }
 size_t scratch_forward(const Call& call, const Tensor* out, int team_size) {
-  return staged_bytes(call, out) + kernels::conv_forward_scratch(forward_shape(call), size_of(out[0].dtype()), team_size);
+  return staged_bytes(call, out) +
+         kernels::conv_forward_scratch(forward_shape(call), size_of(out[0].dtype()), team_size);
 }
 
 void run_transposed(const Call& call, const Tensor* out, void* scratch, const Team& team) {
@@ -226,7 +254,8 @@ void reference_products(const ConvShape& s, const Tensor& x, const Tensor& w, co
                            (target == Role::kY ? 1 : value(y, yi));
     sums.at<double>(at) += product;
   });
-  for_each_index(out.shape(), [&](const Dims& i) { store_from_double(element_at(out, i), out.dtype(), sums.at<double>(i)); });
+  for_each_index(out.shape(),
+                 [&](const Dims& i) { store_from_double(element_at(out, i), out.dtype(), sums.at<double>(i)); });
 }
 void add_bias_reference(const Call& call, const Tensor& out) {
   if (!call.has(2)) return;
@@ -246,7 +275,9 @@ void reference_transposed(const Call& call, const Tensor* out) {
 }
 
 Tensor convolve(const Tensor& x, const Tensor& w, const ConvOptions& options) {
-  return x.rank() == 3 ? conv1d(x, w, {}, options) : x.rank() == 4 ? conv2d(x, w, {}, options) : conv3d(x, w, {}, options);
+  return x.rank() == 3   ? conv1d(x, w, {}, options)
+         : x.rank() == 4 ? conv2d(x, w, {}, options)
+                         : conv3d(x, w, {}, options);
 }
 Tensor bias_gradient(const Tensor& dy) {
   return dy.rank() == 3 ? sum(dy, {0, 2}) : dy.rank() == 4 ? sum(dy, {0, 2, 3}) : sum(dy, {0, 2, 3, 4});
@@ -313,10 +344,13 @@ void sample_transposed(Samples& s) {
 // y's shape of a case, by the formula rather than by the code under test.
 Dims result_shape(const Case& c) {
   Dims y{c.x[0], c.w[0]};
-  const auto at = [](const Dims& d, int a, int64_t fallback) { return d.empty() ? fallback : d[d.size() == 1 ? 0 : a]; };
+  const auto at = [](const Dims& d, int a, int64_t fallback) {
+    return d.empty() ? fallback : d[d.size() == 1 ? 0 : a];
+  };
   for (int a = 0; a + 2 < c.x.size(); a++)
     y.push_back((c.x[a + 2] + 2 * at(c.options.padding, a, 0) - at(c.options.dilation, a, 1) * (c.w[a + 2] - 1) - 1) /
-                    at(c.options.stride, a, 1) + 1);
+                    at(c.options.stride, a, 1) +
+                1);
   return y;
 }
 
@@ -371,9 +405,11 @@ INGOT_OP(conv_transpose1d) = {
     .family = "conv",
     .infer = infer_transposed<1>,
     .run = run_transposed,
-    .scratch = [](const Call& call, const Tensor* out, int team_size) {
-      return staged_bytes(call, out) + kernels::conv_grad_input_scratch(transposed_shape(call), size_of(out[0].dtype()), team_size);
-    },
+    .scratch =
+        [](const Call& call, const Tensor* out, int team_size) {
+          return staged_bytes(call, out) +
+                 kernels::conv_grad_input_scratch(transposed_shape(call), size_of(out[0].dtype()), team_size);
+        },
     .reference = reference_transposed,
     .cost = [](const Call& call) { return flop_cost(transposed_shape(call)); },
     .gradient = gradient_transposed,
@@ -387,104 +423,127 @@ INGOT_OP(conv_transpose2d) = {
     .family = "conv",
     .infer = infer_transposed<2>,
     .run = run_transposed,
-    .scratch = [](const Call& call, const Tensor* out, int team_size) {
-      return staged_bytes(call, out) + kernels::conv_grad_input_scratch(transposed_shape(call), size_of(out[0].dtype()), team_size);
-    },
+    .scratch =
+        [](const Call& call, const Tensor* out, int team_size) {
+          return staged_bytes(call, out) +
+                 kernels::conv_grad_input_scratch(transposed_shape(call), size_of(out[0].dtype()), team_size);
+        },
     .reference = reference_transposed,
     .cost = [](const Call& call) { return flop_cost(transposed_shape(call)); },
     .gradient = gradient_transposed,
-    .samples = [](Samples& s) {
-      sample_transposed<2>(s);
-      Attrs attrs;
-      ConvOptions{.stride = {2, 3}}.put(attrs);
-      s.add({s.real({1, 2, 3, 2}), s.real({2, 3, 2, 2}), Tensor()}, attrs.set("output_padding", Dims{1, 2}));
-    },
+    .samples =
+        [](Samples& s) {
+          sample_transposed<2>(s);
+          Attrs attrs;
+          ConvOptions{.stride = {2, 3}}.put(attrs);
+          s.add({s.real({1, 2, 3, 2}), s.real({2, 3, 2, 2}), Tensor()}, attrs.set("output_padding", Dims{1, 2}));
+        },
 };
 
 INGOT_OP(conv_grad_input) = {
     .name = "conv_grad_input",
     .signature = "conv_grad_input(dy, w, size:ints, options:ConvOptions={})",
-    .doc = "Gradient of a convolution for its input: dy [n, o, …], w [o, c/groups, …] and the input's spatial `size`, to [n, c, size…].",
+    .doc =
+        "Gradient of a convolution for its input: dy [n, o, …], w [o, c/groups, …] and the input's spatial `size`, to "
+        "[n, c, size…].",
     .family = "conv",
-    .infer = [](const Call& call, Specs& out) {
-      const int spatial = call.ints("size").size();
-      require_type(call, call.in(0).dtype());
-      require_same_type(call, 0, 1);
-      if (spatial < 1 || spatial > 3) fail(call, "size " + to_string(call.ints("size")), "give one number per spatial axis, 1 to 3");
-      require_spatial(call, 0, spatial);
-      require_spatial(call, 1, spatial);
-      const ConvShape s = grad_input_shape(call);
-      require_result(call, 0, s, spatial);
-      out.add(call.in(0).dtype(), shape_of(s.batch, s.in_channels, s.in, spatial));
-    },
-    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-      with_staged(call, out[0], scratch, team, [&](auto* dy, auto* w, auto*, auto* dx, void* rest) {
-        kernels::conv_grad_input(grad_input_shape(call), dy, w, dx, rest, team);
-      });
-    },
-    .scratch = [](const Call& call, const Tensor* out, int team_size) {
-      return staged_bytes(call, out) + kernels::conv_grad_input_scratch(grad_input_shape(call), size_of(out[0].dtype()), team_size);
-    },
-    .reference = [](const Call& call, const Tensor* out) {
-      reference_products(grad_input_shape(call), out[0], call.in(1), call.in(0), Role::kX);
-    },
+    .infer =
+        [](const Call& call, Specs& out) {
+          const int spatial = call.ints("size").size();
+          require_type(call, call.in(0).dtype());
+          require_same_type(call, 0, 1);
+          if (spatial < 1 || spatial > 3)
+            fail(call, "size " + to_string(call.ints("size")), "give one number per spatial axis, 1 to 3");
+          require_spatial(call, 0, spatial);
+          require_spatial(call, 1, spatial);
+          const ConvShape s = grad_input_shape(call);
+          require_result(call, 0, s, spatial);
+          out.add(call.in(0).dtype(), shape_of(s.batch, s.in_channels, s.in, spatial));
+        },
+    .run =
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          with_staged(call, out[0], scratch, team, [&](auto* dy, auto* w, auto*, auto* dx, void* rest) {
+            kernels::conv_grad_input(grad_input_shape(call), dy, w, dx, rest, team);
+          });
+        },
+    .scratch =
+        [](const Call& call, const Tensor* out, int team_size) {
+          return staged_bytes(call, out) +
+                 kernels::conv_grad_input_scratch(grad_input_shape(call), size_of(out[0].dtype()), team_size);
+        },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          reference_products(grad_input_shape(call), out[0], call.in(1), call.in(0), Role::kX);
+        },
     .cost = [](const Call& call) { return flop_cost(grad_input_shape(call)); },
-    .gradient = [](Gradient& g) {
-      const ConvOptions o = options_of(g.call());
-      if (g.wants(0)) g.set(0, convolve(g.dy(), g.in(1), o));
-      if (g.wants(1)) g.set(1, conv_grad_kernel(g.dy(), g.in(0), spatial_of(g.in(1).shape()), o));
-    },
-    .samples = [](Samples& s) {
-      for (int spatial = 1; spatial <= 3; spatial++)
-        for (const Case& c : cases(spatial)) {
-          Attrs attrs;
-          c.options.put(attrs.set("size", spatial_of(c.x)));
-          s.add({s.real(result_shape(c)), s.real(c.w)}, attrs);
-        }
-    },
+    .gradient =
+        [](Gradient& g) {
+          const ConvOptions o = options_of(g.call());
+          if (g.wants(0)) g.set(0, convolve(g.dy(), g.in(1), o));
+          if (g.wants(1)) g.set(1, conv_grad_kernel(g.dy(), g.in(0), spatial_of(g.in(1).shape()), o));
+        },
+    .samples =
+        [](Samples& s) {
+          for (int spatial = 1; spatial <= 3; spatial++)
+            for (const Case& c : cases(spatial)) {
+              Attrs attrs;
+              c.options.put(attrs.set("size", spatial_of(c.x)));
+              s.add({s.real(result_shape(c)), s.real(c.w)}, attrs);
+            }
+        },
 };
 
 INGOT_OP(conv_grad_kernel) = {
     .name = "conv_grad_kernel",
     .signature = "conv_grad_kernel(x, dy, kernel:ints, options:ConvOptions={})",
-    .doc = "Gradient of a convolution for its weights: x [n, c, …], dy [n, o, …] and the spatial size of the `kernel`, to [o, c/groups, kernel…].",
+    .doc =
+        "Gradient of a convolution for its weights: x [n, c, …], dy [n, o, …] and the spatial size of the `kernel`, to "
+        "[o, c/groups, kernel…].",
     .family = "conv",
-    .infer = [](const Call& call, Specs& out) {
-      const int spatial = call.ints("kernel").size();
-      require_type(call, call.in(0).dtype());
-      require_same_type(call, 0, 1);
-      if (spatial < 1 || spatial > 3) fail(call, "kernel " + to_string(call.ints("kernel")), "give one number per spatial axis, 1 to 3");
-      require_spatial(call, 0, spatial);
-      require_spatial(call, 1, spatial);
-      const ConvShape s = grad_kernel_shape(call);
-      require_result(call, 1, s, spatial);
-      out.add(call.in(0).dtype(), shape_of(s.out_channels, s.in_channels / s.groups, s.kernel, spatial));
-    },
-    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-      with_staged(call, out[0], scratch, team, [&](auto* x, auto* dy, auto*, auto* dw, void* rest) {
-        kernels::conv_grad_kernel(grad_kernel_shape(call), x, dy, dw, rest, team);
-      });
-    },
-    .scratch = [](const Call& call, const Tensor* out, int team_size) {
-      return staged_bytes(call, out) + kernels::conv_grad_kernel_scratch(grad_kernel_shape(call), size_of(out[0].dtype()), team_size);
-    },
-    .reference = [](const Call& call, const Tensor* out) {
-      reference_products(grad_kernel_shape(call), call.in(0), out[0], call.in(1), Role::kW);
-    },
+    .infer =
+        [](const Call& call, Specs& out) {
+          const int spatial = call.ints("kernel").size();
+          require_type(call, call.in(0).dtype());
+          require_same_type(call, 0, 1);
+          if (spatial < 1 || spatial > 3)
+            fail(call, "kernel " + to_string(call.ints("kernel")), "give one number per spatial axis, 1 to 3");
+          require_spatial(call, 0, spatial);
+          require_spatial(call, 1, spatial);
+          const ConvShape s = grad_kernel_shape(call);
+          require_result(call, 1, s, spatial);
+          out.add(call.in(0).dtype(), shape_of(s.out_channels, s.in_channels / s.groups, s.kernel, spatial));
+        },
+    .run =
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          with_staged(call, out[0], scratch, team, [&](auto* x, auto* dy, auto*, auto* dw, void* rest) {
+            kernels::conv_grad_kernel(grad_kernel_shape(call), x, dy, dw, rest, team);
+          });
+        },
+    .scratch =
+        [](const Call& call, const Tensor* out, int team_size) {
+          return staged_bytes(call, out) +
+                 kernels::conv_grad_kernel_scratch(grad_kernel_shape(call), size_of(out[0].dtype()), team_size);
+        },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          reference_products(grad_kernel_shape(call), call.in(0), out[0], call.in(1), Role::kW);
+        },
     .cost = [](const Call& call) { return flop_cost(grad_kernel_shape(call)); },
-    .gradient = [](Gradient& g) {
-      const ConvOptions o = options_of(g.call());
-      if (g.wants(0)) g.set(0, conv_grad_input(g.in(1), g.dy(), spatial_of(g.in(0).shape()), o));
-      if (g.wants(1)) g.set(1, convolve(g.in(0), g.dy(), o));
-    },
-    .samples = [](Samples& s) {
-      for (int spatial = 1; spatial <= 3; spatial++)
-        for (const Case& c : cases(spatial)) {
-          Attrs attrs;
-          c.options.put(attrs.set("kernel", spatial_of(c.w)));
-          s.add({s.real(c.x), s.real(result_shape(c))}, attrs);
-        }
-    },
+    .gradient =
+        [](Gradient& g) {
+          const ConvOptions o = options_of(g.call());
+          if (g.wants(0)) g.set(0, conv_grad_input(g.in(1), g.dy(), spatial_of(g.in(0).shape()), o));
+          if (g.wants(1)) g.set(1, convolve(g.in(0), g.dy(), o));
+        },
+    .samples =
+        [](Samples& s) {
+          for (int spatial = 1; spatial <= 3; spatial++)
+            for (const Case& c : cases(spatial)) {
+              Attrs attrs;
+              c.options.put(attrs.set("kernel", spatial_of(c.w)));
+              s.add({s.real(c.x), s.real(result_shape(c))}, attrs);
+            }
+        },
 };
 
 }  // namespace ingot

@@ -1,6 +1,7 @@
 // How ops are written down. A family is a file of src/ops; an op is one block in it:
 //
-//   INGOT_OP(matmul) = {.name = "matmul", .signature = "matmul(a, b)", .doc = "…", .infer = …, .run = …, .gradient = …};
+//   INGOT_OP(matmul) = {.name = "matmul", .signature = "matmul(a, b)", .doc = "…", .infer = …, .run = …, .gradient =
+//   …};
 //
 // and, in files that foreach_target.h compiles once per instruction set, between INGOT_SIMD_BEGIN and INGOT_SIMD_END:
 //
@@ -22,17 +23,17 @@
 #undef INGOT_TILE
 #undef INGOT_ELEMENTWISE
 
-#define INGOT_OP(id)             \
-  extern const Op op_##id;       \
+#define INGOT_OP(id)       \
+  extern const Op op_##id; \
   constinit const Op op_##id
 
-#define INGOT_SIMD_BEGIN \
-  HWY_BEFORE_NAMESPACE();  \
-  namespace ingot {        \
+#define INGOT_SIMD_BEGIN  \
+  HWY_BEFORE_NAMESPACE(); \
+  namespace ingot {       \
   namespace HWY_NAMESPACE {
 #define INGOT_SIMD_END \
-  }                      \
-  }                      \
+  }                    \
+  }                    \
   HWY_AFTER_NAMESPACE();
 
 #define INGOT_TILE(id, Functor) \
@@ -40,13 +41,13 @@
 
 #if HWY_ONCE
 // The tile kernel is compiled for every target; the table entry once, outside the per-target namespace.
-#define INGOT_ELEMENTWISE(id, Functor, ...)                                                                \
-  INGOT_TILE(id, Functor)                                                                                  \
-  INGOT_SIMD_END                                                                                           \
-  namespace ingot {                                                                                        \
-  INGOT_OP(id) = make_elementwise<HWY_STATIC_DISPATCH(Functor)>(                                           \
+#define INGOT_ELEMENTWISE(id, Functor, ...)                                                                 \
+  INGOT_TILE(id, Functor)                                                                                   \
+  INGOT_SIMD_END                                                                                            \
+  namespace ingot {                                                                                         \
+  INGOT_OP(id) = make_elementwise<HWY_STATIC_DISPATCH(Functor)>(                                            \
       #id, INGOT_FAMILY, [](DType t) { return INGOT_DISPATCH(tile_##id)(t); }, ElementwiseOp{__VA_ARGS__}); \
-  }                                                                                                        \
+  }                                                                                                         \
   INGOT_SIMD_BEGIN
 #else
 #define INGOT_ELEMENTWISE(id, Functor, ...) INGOT_TILE(id, Functor)

@@ -1,6 +1,6 @@
-// einsum: sums of products over named axes, for any number of operands. Operands are contracted in pairs, the pair with the
-// smallest result first; each pair is one GEMM (axes grouped into batch, rows, columns and summed ones), or one broadcast
-// product where nothing is summed. Axes of size 1 broadcast.
+// einsum: sums of products over named axes, for any number of operands. Operands are contracted in pairs, the pair with
+// the smallest result first; each pair is one GEMM (axes grouped into batch, rows, columns and summed ones), or one
+// broadcast product where nothing is summed. Axes of size 1 broadcast.
 #include <algorithm>
 #include <string>
 
@@ -77,11 +77,13 @@ Equation parse(const Call& call) {
     if (comma != std::string_view::npos) left = left.substr(comma + 1);
     const size_t first_dots = term.find("...");
     const bool dotted = first_dots != std::string_view::npos;
-    if (dotted && term.find("...", first_dots + 3) != std::string_view::npos) fail_equation(call, "two ellipses in one term");
+    if (dotted && term.find("...", first_dots + 3) != std::string_view::npos)
+      fail_equation(call, "two ellipses in one term");
     const Tensor& t = call.in(i);
     const int dots = dotted ? t.rank() - count_letters(term) : 0;
     if (dots < 0 || (!dotted && count_letters(term) != t.rank()))
-      fail_equation(call, "term \"" + std::string(term) + "\" does not name the " + std::to_string(t.rank()) + " axes of operand " + std::to_string(i));
+      fail_equation(call, "term \"" + std::string(term) + "\" does not name the " + std::to_string(t.rank()) +
+                              " axes of operand " + std::to_string(i));
     most_dots = std::max(most_dots, dots);
     e.in[i] = parse_term(call, term, dots);
     for (int a = 0; a < t.rank(); a++) {
@@ -91,7 +93,8 @@ Equation parse(const Call& call) {
       if (size == -1 || size == 1) {
         size = t.shape()[a];
       } else if (t.shape()[a] != 1 && t.shape()[a] != size) {
-        fail_equation(call, "one axis name stands for sizes " + std::to_string(size) + " and " + std::to_string(t.shape()[a]));
+        fail_equation(
+            call, "one axis name stands for sizes " + std::to_string(size) + " and " + std::to_string(t.shape()[a]));
       }
     }
   }
@@ -108,7 +111,8 @@ Equation parse(const Call& call) {
   for (int a = 0; a < e.out.count; a++) {
     const int label = e.out.of[a];
     if (e.times[label] == 0) fail_equation(call, "the result names an axis that no operand has");
-    if (std::count(e.out.of, e.out.of + e.out.count, label) != 1) fail_equation(call, "the result names one axis twice");
+    if (std::count(e.out.of, e.out.of + e.out.count, label) != 1)
+      fail_equation(call, "the result names one axis twice");
   }
   return e;
 }
@@ -128,7 +132,12 @@ struct Term {
 class Contraction {
  public:
   Contraction(const Call& call, const Equation& e, const Tensor& out, void* scratch, int team_size, const Team* team)
-      : e_(e), out_(out), scratch_(static_cast<std::byte*>(scratch)), team_size_(team_size), team_(team), count_(call.count()) {
+      : e_(e),
+        out_(out),
+        scratch_(static_cast<std::byte*>(scratch)),
+        team_size_(team_size),
+        team_(team),
+        count_(call.count()) {
     for (int i = 0; i < count_; i++) terms_[i] = diagonal(call.in(i), e.in[i]);
   }
 
@@ -260,9 +269,11 @@ class Contraction {
     void* scratch = take(kernels::reduce_scratch(layout));
     if (team_ != nullptr) {
       if (out_.dtype() == kF32)
-        kernels::reduce(kernels::Reduce::kSum, layout, static_cast<const float*>(term.t.raw()), static_cast<float*>(result.t.raw()), 1, scratch, *team_);
+        kernels::reduce(kernels::Reduce::kSum, layout, static_cast<const float*>(term.t.raw()),
+                        static_cast<float*>(result.t.raw()), 1, scratch, *team_);
       else
-        kernels::reduce(kernels::Reduce::kSum, layout, static_cast<const double*>(term.t.raw()), static_cast<double*>(result.t.raw()), 1, scratch, *team_);
+        kernels::reduce(kernels::Reduce::kSum, layout, static_cast<const double*>(term.t.raw()),
+                        static_cast<double*>(result.t.raw()), 1, scratch, *team_);
     }
     barrier();
     return result;
@@ -375,8 +386,8 @@ class Contraction {
   int count_;
 };
 
-// The gradient for operand i is an einsum again: dy times the other operands, with i's own names as the result. A name that
-// nothing else has gets a vector of ones; a name that occurs twice in operand i gets an identity matrix.
+// The gradient for operand i is an einsum again: dy times the other operands, with i's own names as the result. A name
+// that nothing else has gets a vector of ones; a name that occurs twice in operand i gets an identity matrix.
 Tensor operand_gradient(const Gradient& g, int i) {
   const Equation e = parse(g.call());
   bool used[kLabels] = {};
@@ -443,94 +454,105 @@ double einsum_cost(const Call& call) {  // as if every name were walked once
 INGOT_OP(einsum) = {
     .name = "einsum",
     .signature = "einsum(xs..., equation:text)",
-    .doc = "Sum of products over named axes: \\\"ij,jk->ik\\\" multiplies matrices, \\\"ii->i\\\" takes a diagonal, \\\"...ij->...ji\\\" transposes.",
+    .doc =
+        "Sum of products over named axes: \\\"ij,jk->ik\\\" multiplies matrices, \\\"ii->i\\\" takes a diagonal, "
+        "\\\"...ij->...ji\\\" transposes.",
     .family = "einsum",
-    .infer = [](const Call& call, Specs& out) {
-      if (call.count() == 0) fail(call, "no operands", "give at least one tensor");
-      require_type(call, call.in(0).dtype());
-      for (int i = 1; i < call.count(); i++) require_same_type(call, 0, i);
-      const Equation e = parse(call);
-      if (!Contraction(call, e, call.in(0), nullptr, 1, nullptr).fits())
-        fail_equation(call, "an intermediate result would have more than 8 axes; contract in steps");
-      Dims shape;
-      for (int a = 0; a < e.out.count; a++) shape.push_back(e.size[e.out.of[a]]);
-      out.add(call.in(0).dtype(), shape);
-    },
-    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-      const Equation e = parse(call);
-      Contraction(call, e, out[0], scratch, team.size(), &team).run();
-    },
-    .scratch = [](const Call& call, const Tensor* out, int team_size) {
-      const Equation e = parse(call);
-      Contraction dry(call, e, out[0], nullptr, team_size, nullptr);
-      dry.run();
-      return dry.bytes();
-    },
-    .reference = [](const Call& call, const Tensor* out) {
-      const Equation e = parse(call);
-      int64_t index[kLabels] = {};
-      const Tensor sums = zeros(out[0].shape(), kF64);
-      int64_t count = 1;
-      for (int label = 0; label < kLabels; label++)
-        if (e.times[label] > 0) count *= e.size[label];
-      for (int64_t step = 0; step < count; step++) {
-        double product = 1;
-        for (int i = 0; i < call.count(); i++) {
-          Dims at;
-          for (int a = 0; a < e.in[i].count; a++) at.push_back(call.in(i).shape()[a] == 1 ? 0 : index[e.in[i].of[a]]);
-          product *= load_as_double(element_at(call.in(i), at), call.in(i).dtype());
-        }
-        Dims to;
-        for (int a = 0; a < e.out.count; a++) to.push_back(index[e.out.of[a]]);
-        sums.at<double>(to) += product;
-        for (int label = 0; label < kLabels; label++) {
-          if (e.times[label] == 0) continue;
-          if (++index[label] < e.size[label]) break;
-          index[label] = 0;
-        }
-      }
-      for_each_index(out[0].shape(), [&](const Dims& i) { store_from_double(element_at(out[0], i), out[0].dtype(), sums.at<double>(i)); });
-    },
+    .infer =
+        [](const Call& call, Specs& out) {
+          if (call.count() == 0) fail(call, "no operands", "give at least one tensor");
+          require_type(call, call.in(0).dtype());
+          for (int i = 1; i < call.count(); i++) require_same_type(call, 0, i);
+          const Equation e = parse(call);
+          if (!Contraction(call, e, call.in(0), nullptr, 1, nullptr).fits())
+            fail_equation(call, "an intermediate result would have more than 8 axes; contract in steps");
+          Dims shape;
+          for (int a = 0; a < e.out.count; a++) shape.push_back(e.size[e.out.of[a]]);
+          out.add(call.in(0).dtype(), shape);
+        },
+    .run =
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          const Equation e = parse(call);
+          Contraction(call, e, out[0], scratch, team.size(), &team).run();
+        },
+    .scratch =
+        [](const Call& call, const Tensor* out, int team_size) {
+          const Equation e = parse(call);
+          Contraction dry(call, e, out[0], nullptr, team_size, nullptr);
+          dry.run();
+          return dry.bytes();
+        },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          const Equation e = parse(call);
+          int64_t index[kLabels] = {};
+          const Tensor sums = zeros(out[0].shape(), kF64);
+          int64_t count = 1;
+          for (int label = 0; label < kLabels; label++)
+            if (e.times[label] > 0) count *= e.size[label];
+          for (int64_t step = 0; step < count; step++) {
+            double product = 1;
+            for (int i = 0; i < call.count(); i++) {
+              Dims at;
+              for (int a = 0; a < e.in[i].count; a++)
+                at.push_back(call.in(i).shape()[a] == 1 ? 0 : index[e.in[i].of[a]]);
+              product *= load_as_double(element_at(call.in(i), at), call.in(i).dtype());
+            }
+            Dims to;
+            for (int a = 0; a < e.out.count; a++) to.push_back(index[e.out.of[a]]);
+            sums.at<double>(to) += product;
+            for (int label = 0; label < kLabels; label++) {
+              if (e.times[label] == 0) continue;
+              if (++index[label] < e.size[label]) break;
+              index[label] = 0;
+            }
+          }
+          for_each_index(out[0].shape(), [&](const Dims& i) {
+            store_from_double(element_at(out[0], i), out[0].dtype(), sums.at<double>(i));
+          });
+        },
     .cost = einsum_cost,
-    .gradient = [](Gradient& g) {
-      for (int i = 0; i < g.count(); i++)
-        if (g.wants(i)) g.set(i, operand_gradient(g, i));
-    },
-    .samples = [](Samples& s) {
-      const auto add = [&](const char* equation, std::vector<Dims> shapes) {
-        std::vector<Tensor> operands;
-        for (const Dims& shape : shapes) operands.push_back(s.real(shape));
-        s.add(std::move(operands), Attrs().set("equation", equation));
-      };
-      add("ij,jk->ik", {{3, 4}, {4, 5}});
-      add("ij,jk", {{3, 4}, {4, 5}});
-      add("ij,kj->ik", {{3, 4}, {5, 4}});
-      add("ij,jk->ki", {{3, 4}, {4, 5}});
-      add("bij,bjk->bik", {{2, 3, 4}, {2, 4, 5}});
-      add("bhid,bhjd->bhij", {{2, 2, 3, 4}, {2, 2, 5, 4}});
-      add("ibd,jbd->bij", {{3, 2, 4}, {5, 2, 4}});
-      add("i,i->", {{7}, {7}});
-      add("i,j->ij", {{3}, {4}});
-      add("i,i->i", {{5}, {5}});
-      add("ii->i", {{4, 4}});
-      add("ii->", {{4, 4}});
-      add("ij->ji", {{3, 4}});
-      add("ij->", {{3, 4}});
-      add("ijk->j", {{2, 3, 4}});
-      add("...ij,...jk->...ik", {{2, 1, 3, 4}, {3, 4, 2}});
-      add("...i->...", {{2, 3, 4}});
-      add("i...,i...", {{3, 2}, {3, 2}});
-      add("ij,jk,kl->il", {{2, 3}, {3, 4}, {4, 5}});
-      add("i,j,k,ijk->", {{2}, {3}, {4}, {2, 3, 4}});
-      add("iij,jk->ik", {{3, 3, 2}, {2, 4}});
-      add("ab,ab,ab->a", {{3, 4}, {3, 4}, {3, 4}});
-      add("ij,k->i", {{2, 3}, {4}});
-      add("ij,jk->ik", {{0, 4}, {4, 5}});
-      add("ij,jk->ik", {{3, 0}, {0, 5}});
-      add("->", {{}});
-      add("i->i", {{1}});
-      add("bchw,oc->bohw", {{2, 3, 2, 2}, {4, 3}});
-    },
+    .gradient =
+        [](Gradient& g) {
+          for (int i = 0; i < g.count(); i++)
+            if (g.wants(i)) g.set(i, operand_gradient(g, i));
+        },
+    .samples =
+        [](Samples& s) {
+          const auto add = [&](const char* equation, std::vector<Dims> shapes) {
+            std::vector<Tensor> operands;
+            for (const Dims& shape : shapes) operands.push_back(s.real(shape));
+            s.add(std::move(operands), Attrs().set("equation", equation));
+          };
+          add("ij,jk->ik", {{3, 4}, {4, 5}});
+          add("ij,jk", {{3, 4}, {4, 5}});
+          add("ij,kj->ik", {{3, 4}, {5, 4}});
+          add("ij,jk->ki", {{3, 4}, {4, 5}});
+          add("bij,bjk->bik", {{2, 3, 4}, {2, 4, 5}});
+          add("bhid,bhjd->bhij", {{2, 2, 3, 4}, {2, 2, 5, 4}});
+          add("ibd,jbd->bij", {{3, 2, 4}, {5, 2, 4}});
+          add("i,i->", {{7}, {7}});
+          add("i,j->ij", {{3}, {4}});
+          add("i,i->i", {{5}, {5}});
+          add("ii->i", {{4, 4}});
+          add("ii->", {{4, 4}});
+          add("ij->ji", {{3, 4}});
+          add("ij->", {{3, 4}});
+          add("ijk->j", {{2, 3, 4}});
+          add("...ij,...jk->...ik", {{2, 1, 3, 4}, {3, 4, 2}});
+          add("...i->...", {{2, 3, 4}});
+          add("i...,i...", {{3, 2}, {3, 2}});
+          add("ij,jk,kl->il", {{2, 3}, {3, 4}, {4, 5}});
+          add("i,j,k,ijk->", {{2}, {3}, {4}, {2, 3, 4}});
+          add("iij,jk->ik", {{3, 3, 2}, {2, 4}});
+          add("ab,ab,ab->a", {{3, 4}, {3, 4}, {3, 4}});
+          add("ij,k->i", {{2, 3}, {4}});
+          add("ij,jk->ik", {{0, 4}, {4, 5}});
+          add("ij,jk->ik", {{3, 0}, {0, 5}});
+          add("->", {{}});
+          add("i->i", {{1}});
+          add("bchw,oc->bohw", {{2, 3, 2, 2}, {4, 3}});
+        },
 };
 
 }  // namespace ingot

@@ -32,8 +32,8 @@ struct Walk {
       step[k][a] = a < shift || t.shape()[a - shift] == 1 ? 0 : t.strides()[a - shift] * bytes[k];
   }
 
-  // Puts the result's smallest step innermost (a transposed destination is written in memory order), drops axes of size 1
-  // and merges neighbours.
+  // Puts the result's smallest step innermost (a transposed destination is written in memory order), drops axes of size
+  // 1 and merges neighbours.
   void simplify() {
     for (int a = 1; a < rank; a++)
       for (int b = a; b > 0 && std::abs(step[0][b - 1]) < std::abs(step[0][b]); b--) swap_axes(b - 1, b);
@@ -84,7 +84,8 @@ void copy_strided(char* to, int64_t to_step, const char* from, int64_t from_step
   }
 }
 
-// Runs the tile kernel on n elements of the innermost axis, gathering what is neither contiguous nor one repeated element.
+// Runs the tile kernel on n elements of the innermost axis, gathering what is neither contiguous nor one repeated
+// element.
 class RowRunner {
  public:
   RowRunner(TileFn tile, const Walk& walk, const double* params, bool mask_first)
@@ -168,14 +169,16 @@ void infer_comparison(const Call& call, Specs& out) {
 
 void run_tiles(TileFn tile, const Call& call, const double* params, const Tensor& out, const Team& team) {
   bool plain = out.is_contiguous();
-  for (int i = 0; i < call.count(); i++) plain = plain && call.in(i).is_contiguous() && call.in(i).shape() == out.shape();
+  for (int i = 0; i < call.count(); i++)
+    plain = plain && call.in(i).is_contiguous() && call.in(i).shape() == out.shape();
   if (plain) {  // one run of elements
     const auto [begin, end] = team.share(out.numel(), 64);
     if (begin >= end) return;
     const void* in[kOperands - 1];
     for (int i = 0; i < call.count(); i++)
       in[i] = static_cast<const char*>(call.in(i).raw()) + begin * static_cast<int64_t>(size_of(call.in(i).dtype()));
-    tile(static_cast<char*>(out.raw()) + begin * static_cast<int64_t>(size_of(out.dtype())), in, 0, end - begin, params);
+    tile(static_cast<char*>(out.raw()) + begin * static_cast<int64_t>(size_of(out.dtype())), in, 0, end - begin,
+         params);
     return;
   }
   Walk walk;

@@ -1,4 +1,5 @@
-// Everything element-wise ops share: broadcasting, the walk over strided operands in contiguous tiles, the reference walk.
+// Everything element-wise ops share: broadcasting, the walk over strided operands in contiguous tiles, the reference
+// walk.
 #pragma once
 #include "ingot/op.h"
 
@@ -19,8 +20,9 @@ struct ElementwiseOp {
   float weight = 1;
   void (*gradient)(Gradient&) = nullptr;
   const char* not_differentiable = nullptr;
-  double low = -3, high = 3;           // where test inputs are drawn from
-  void (*samples)(Samples&) = nullptr;  // null: shapes and layouts common to all element-wise ops, drawn from [low, high]
+  double low = -3, high = 3;  // where test inputs are drawn from
+  void (*samples)(Samples&) =
+      nullptr;  // null: shapes and layouts common to all element-wise ops, drawn from [low, high]
 };
 
 void infer_elementwise(const Call& call, Specs& out);

@@ -66,7 +66,8 @@ Tensor l2_normalize(const Tensor& x, int64_t axis, double eps) {
 namespace {
 
 Dims spatial_axes(const char* op, const Tensor& x) {
-  if (x.rank() < 3) throw Error(std::string(op) + ": x is " + to_string(x.shape()) + " — it must be [batch, channels, …]");
+  if (x.rank() < 3)
+    throw Error(std::string(op) + ": x is " + to_string(x.shape()) + " — it must be [batch, channels, …]");
   Dims axes;
   for (int a = 2; a < x.rank(); a++) axes.push_back(a);
   return axes;
@@ -79,7 +80,8 @@ Tensor global_max_pool(const Tensor& x) { return max(x, spatial_axes("global_max
 
 Tensor batch_norm_inference(const Tensor& x, const Tensor& mean, const Tensor& variance, const Tensor& weight,
                             const Tensor& bias, double eps) {
-  if (x.rank() < 2) throw Error("batch_norm_inference: x is " + to_string(x.shape()) + " — it must be [batch, channels, …]");
+  if (x.rank() < 2)
+    throw Error("batch_norm_inference: x is " + to_string(x.shape()) + " — it must be [batch, channels, …]");
   Dims per_channel{x.size(1)};
   for (int a = 2; a < x.rank(); a++) per_channel.push_back(1);
   const auto spread = [&](const Tensor& t) { return reshape(contiguous(t), per_channel); };

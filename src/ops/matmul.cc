@@ -1,5 +1,5 @@
-// Matrix products. All of them are one GEMM per (merged) batch; transposed operands are views with swapped strides, so no
-// transpose is ever materialised. f32 and f64.
+// Matrix products. All of them are one GEMM per (merged) batch; transposed operands are views with swapped strides, so
+// no transpose is ever materialised. f32 and f64.
 #include <algorithm>
 
 #include "kernels/gemm.h"
@@ -10,8 +10,8 @@
 namespace ingot {
 namespace {
 
-// A product as GEMMs: the inner two axes and one batch axis in `inner`, further batch axes that could not be merged outside.
-// Strides in elements; axis sizes of the outer batches in `outer`.
+// A product as GEMMs: the inner two axes and one batch axis in `inner`, further batch axes that could not be merged
+// outside. Strides in elements; axis sizes of the outer batches in `outer`.
 struct Product {
   int64_t m, n, k;
   int64_t a_row, a_col, b_row, b_col, c_row, c_col;
@@ -28,23 +28,30 @@ int64_t batch_stride(const Tensor& t, int axis, int rank) {
 
 Product describe(const Tensor& a, const Tensor& b, const Tensor& c) {
   const int ar = a.rank(), br = b.rank(), batch_rank = c.rank() - 2;
-  Product p{.m = a.shape()[ar - 2], .n = b.shape()[br - 1], .k = a.shape()[ar - 1],
-            .a_row = a.strides()[ar - 2], .a_col = a.strides()[ar - 1],
-            .b_row = b.strides()[br - 2], .b_col = b.strides()[br - 1],
-            .c_row = c.strides()[batch_rank], .c_col = c.strides()[batch_rank + 1]};
-  // From the innermost batch axis outwards: rows of a that follow each other become one tall matrix, then one batch axis
-  // grows while all strides agree, and the rest stays outside.
+  Product p{.m = a.shape()[ar - 2],
+            .n = b.shape()[br - 1],
+            .k = a.shape()[ar - 1],
+            .a_row = a.strides()[ar - 2],
+            .a_col = a.strides()[ar - 1],
+            .b_row = b.strides()[br - 2],
+            .b_col = b.strides()[br - 1],
+            .c_row = c.strides()[batch_rank],
+            .c_col = c.strides()[batch_rank + 1]};
+  // From the innermost batch axis outwards: rows of a that follow each other become one tall matrix, then one batch
+  // axis grows while all strides agree, and the rest stays outside.
   bool tall = true;
   for (int axis = batch_rank - 1; axis >= 0; axis--) {
     const int64_t size = c.shape()[axis];
     if (size == 1) continue;
-    const int64_t as = batch_stride(a, axis, batch_rank), bs = batch_stride(b, axis, batch_rank), cs = c.strides()[axis];
+    const int64_t as = batch_stride(a, axis, batch_rank), bs = batch_stride(b, axis, batch_rank),
+                  cs = c.strides()[axis];
     if (tall && bs == 0 && as == p.m * p.a_row && cs == p.m * p.c_row) {
       p.m *= size;
     } else if (p.outer_rank == 0 && p.batch == 1) {
       p.batch = size, p.a_batch = as, p.b_batch = bs, p.c_batch = cs;
       tall = false;
-    } else if (p.outer_rank == 0 && as == p.a_batch * p.batch && bs == p.b_batch * p.batch && cs == p.c_batch * p.batch) {
+    } else if (p.outer_rank == 0 && as == p.a_batch * p.batch && bs == p.b_batch * p.batch &&
+               cs == p.c_batch * p.batch) {
       p.batch *= size;
     } else {
       const int o = p.outer_rank++;
@@ -112,7 +119,9 @@ Operands as_matvec(const Call& call, const Tensor& out) {
 Operands as_dot(const Call& call, const Tensor& out) {
   return {with_axis(call.in(0), 0), with_axis(call.in(1), 1), with_axis(with_axis(out, 0), 0)};
 }
-Operands as_outer(const Call& call, const Tensor& out) { return {with_axis(call.in(0), 1), with_axis(call.in(1), 0), out}; }
+Operands as_outer(const Call& call, const Tensor& out) {
+  return {with_axis(call.in(0), 1), with_axis(call.in(1), 0), out};
+}
 Operands as_linear(const Call& call, const Tensor& out) {
   const bool vector = call.in(0).rank() == 1;
   return {vector ? with_axis(call.in(0), 0) : call.in(0), transposed(call.in(1)), vector ? with_axis(out, 0) : out};
@@ -155,11 +164,13 @@ void reference(const Call& call, const Tensor* out) {
   const int64_t k = a.shape()[a.rank() - 1];
   for (int64_t i = 0; i < c.numel(); i++) {
     const int64_t row = at[rank - 2], col = at[rank - 1];
-    double sum = call.has(2) ? load_as_double(static_cast<const char*>(call.in(2).raw()) +
-                                                  col * call.in(2).strides()[0] * static_cast<int64_t>(size_of(c.dtype())),
-                                              c.dtype())
-                             : 0;
-    for (int64_t q = 0; q < k; q++) sum += load_as_double(offset(a, row, q), a.dtype()) * load_as_double(offset(b, q, col), b.dtype());
+    double sum = call.has(2)
+                     ? load_as_double(static_cast<const char*>(call.in(2).raw()) +
+                                          col * call.in(2).strides()[0] * static_cast<int64_t>(size_of(c.dtype())),
+                                      c.dtype())
+                     : 0;
+    for (int64_t q = 0; q < k; q++)
+      sum += load_as_double(offset(a, row, q), a.dtype()) * load_as_double(offset(b, q, col), b.dtype());
     store_from_double(offset(c, row, col), c.dtype(), sum);
     for (int axis = rank - 1; axis >= 0 && ++at[axis] == c.shape()[axis]; axis--) at[axis] = 0;
   }
@@ -189,7 +200,9 @@ static Tensor rows_of(const Tensor& t) {
 INGOT_OP(matmul) = {
     .name = "matmul",
     .signature = "matmul(a, b)",
-    .doc = "Matrix product of [..., m, k] and [..., k, n] to [..., m, n]; leading axes broadcast, transposed views cost nothing.",
+    .doc =
+        "Matrix product of [..., m, k] and [..., k, n] to [..., m, n]; leading axes broadcast, transposed views cost "
+        "nothing.",
     .family = "matmul",
     .infer =
         [](const Call& call, Specs& out) {
@@ -262,8 +275,7 @@ INGOT_OP(matvec) = {
         [](Gradient& g) {
           const Tensor &a = g.in(0), &x = g.in(1);
           if (g.wants(0)) g.set(0, multiply(unsqueeze(g.dy(), -1), x));
-          if (g.wants(1))
-            g.set(1, matvec(transpose(rows_of(a)), reshape(contiguous(g.dy()), {-1})));
+          if (g.wants(1)) g.set(1, matvec(transpose(rows_of(a)), reshape(contiguous(g.dy()), {-1})));
         },
     .samples =
         [](Samples& s) {

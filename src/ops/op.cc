@@ -43,8 +43,8 @@ namespace {
 const Attr& attr_of(const Call& call, std::string_view name, Attr::Kind kind) {
   const Attr* attr = call.attrs.find(name);
   if (attr == nullptr || attr->kind != kind)
-    throw Error(std::string(call.op.name) + ": attribute \"" + std::string(name) + "\" is missing or of another kind — the op is " +
-                call.op.signature);
+    throw Error(std::string(call.op.name) + ": attribute \"" + std::string(name) +
+                "\" is missing or of another kind — the op is " + call.op.signature);
   return *attr;
 }
 
@@ -74,7 +74,8 @@ bool is_optional(const Op& op, int i) {
   return text.substr(0, end).find('?') != std::string_view::npos;
 }
 
-// Does the signature have that many inputs and results? Optional inputs at the end may be missing; "xs..." is any number.
+// Does the signature have that many inputs and results? Optional inputs at the end may be missing; "xs..." is any
+// number.
 void check_counts(const Op& op, size_t inputs, size_t results) {
   std::string_view text(op.signature);
   text = text.substr(text.find('(') + 1);
@@ -108,7 +109,8 @@ auto named(const Op& op, Rule&& rule) {
 Specs infer(const Call& c) {
   for (int i = 0; i < c.count(); i++)
     if (!c.in(i).defined() && !is_optional(c.op, i))
-      throw Error(std::string(c.op.name) + ": input " + std::to_string(i) + " is undefined — the op is " + c.op.signature);
+      throw Error(std::string(c.op.name) + ": input " + std::to_string(i) + " is undefined — the op is " +
+                  c.op.signature);
   return named(c.op, [&] {
     Specs specs;
     c.op.infer(c, specs);
@@ -131,23 +133,28 @@ void check_destination(const Call& c, const Tensor& dst, const Spec& spec) {
   if (!dst.defined())
     fail_destination(c.op, "dst is undefined", "make it with Tensor::empty(" + to_string(spec.shape) + ")");
   if (dst.dtype() != spec.dtype || !(dst.shape() == spec.shape))
-    fail_destination(c.op, "dst is " + describe(dst.dtype(), dst.shape()) + ", the result is " + describe(spec.dtype, spec.shape),
-                     "give a destination of exactly that shape and type");
+    fail_destination(
+        c.op, "dst is " + describe(dst.dtype(), dst.shape()) + ", the result is " + describe(spec.dtype, spec.shape),
+        "give a destination of exactly that shape and type");
   if (overlaps_itself(dst))
-    fail_destination(c.op, "dst " + to_string(dst.shape()) + " is a view whose elements share memory", "write into a plain tensor");
+    fail_destination(c.op, "dst " + to_string(dst.shape()) + " is a view whose elements share memory",
+                     "write into a plain tensor");
   const bool in_place = c.op.tile != nullptr || c.op.in_place;
   for (int i = 0; i < c.count(); i++) {
     if (!c.has(i) || (in_place && same_layout(dst, c.in(i))) || !overlaps(dst, c.in(i))) continue;
-    fail_destination(c.op, "dst " + to_string(dst.shape()) + " overlaps input " + std::to_string(i) + " " + to_string(c.in(i).shape()),
-                     in_place ? "an input may alias dst only with the same layout"
-                                          : "this op cannot work in place; give another destination");
+    fail_destination(
+        c.op,
+        "dst " + to_string(dst.shape()) + " overlaps input " + std::to_string(i) + " " + to_string(c.in(i).shape()),
+        in_place ? "an input may alias dst only with the same layout"
+                 : "this op cannot work in place; give another destination");
   }
 }
 
 double estimate_cost(const Call& c, const Tensor* out, int n_out) {
   if (c.op.cost != nullptr) return c.op.cost(c);
   double bytes = 0;
-  for (int i = 0; i < n_out; i++) bytes += static_cast<double>(out[i].numel()) * static_cast<double>(size_of(out[i].dtype()));
+  for (int i = 0; i < n_out; i++)
+    bytes += static_cast<double>(out[i].numel()) * static_cast<double>(size_of(out[i].dtype()));
   for (int i = 0; i < c.count(); i++)
     if (c.has(i)) bytes += static_cast<double>(c.in(i).numel()) * static_cast<double>(size_of(c.in(i).dtype()));
   return bytes / 20;  // about 20 GB/s
@@ -184,7 +191,8 @@ void call_counted(const Op& op, std::span<const Tensor* const> inputs, const Att
     return;
   }
   named(op, [&] {
-    for (int i = 0; i < specs.count; i++) results[static_cast<size_t>(i)] = Tensor::empty(specs.of[i].shape, specs.of[i].dtype);
+    for (int i = 0; i < specs.count; i++)
+      results[static_cast<size_t>(i)] = Tensor::empty(specs.of[i].shape, specs.of[i].dtype);
     execute(c, results.data(), specs.count);
   });
 }
@@ -224,7 +232,11 @@ void call_into(const Op& op, std::span<const Tensor* const> inputs, const Attrs&
 
 Gradient::Gradient(const Call& call, std::span<const Tensor> outputs, std::span<const Tensor> output_gradients,
                    std::span<const bool> wanted)
-    : call_(call), outputs_(outputs), output_gradients_(output_gradients), wanted_(wanted), results_(call.inputs.size()) {}
+    : call_(call),
+      outputs_(outputs),
+      output_gradients_(output_gradients),
+      wanted_(wanted),
+      results_(call.inputs.size()) {}
 
 Tensor Gradient::dy(int i) const {
   const Tensor& given = output_gradients_[static_cast<size_t>(i)];

@@ -18,11 +18,13 @@ constexpr int64_t kLargest = int64_t{1} << 31;
 // An attribute with one number per spatial axis, as {height, width}; empty means `fallback`.
 void put_axes(const Call& call, const Dims& given, int spatial, int64_t least, const char* what, int64_t* to) {
   if (given.size() != spatial && given.size() != 1)
-    fail(call, std::string(what) + " " + to_string(given) + " does not fit " + std::to_string(spatial) + " spatial axes",
+    fail(call,
+         std::string(what) + " " + to_string(given) + " does not fit " + std::to_string(spatial) + " spatial axes",
          "give one number per spatial axis");
   for (int a = 0; a < spatial; a++) {
     const int64_t v = given[given.size() == 1 ? 0 : a];
-    if (v < least || v > kLargest) fail(call, std::string(what) + " " + to_string(given) + " is out of range", "at least " + std::to_string(least));
+    if (v < least || v > kLargest)
+      fail(call, std::string(what) + " " + to_string(given) + " is out of range", "at least " + std::to_string(least));
     to[2 - spatial + a] = v;
   }
 }
@@ -33,17 +35,22 @@ PoolShape windows(const Call& call, int64_t planes, const Dims& size) {
   PoolShape s{planes, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {1, 1}};
   put_axes(call, size, spatial, 1, "size", s.in);
   put_axes(call, call.ints("kernel"), spatial, 1, "kernel", s.kernel);
-  put_axes(call, call.ints("stride").empty() ? call.ints("kernel") : call.ints("stride"), spatial, 1, "stride", s.stride);
+  put_axes(call, call.ints("stride").empty() ? call.ints("kernel") : call.ints("stride"), spatial, 1, "stride",
+           s.stride);
   if (!call.ints("padding").empty()) put_axes(call, call.ints("padding"), spatial, 0, "padding", s.pad);
   if (!call.ints("dilation").empty()) put_axes(call, call.ints("dilation"), spatial, 1, "dilation", s.dilation);
   for (int a = 2 - spatial; a < 2; a++) {
-    if (2 * s.pad[a] > s.kernel[a]) fail(call, "padding is more than half the kernel", "a window must see at least one element");
+    if (2 * s.pad[a] > s.kernel[a])
+      fail(call, "padding is more than half the kernel", "a window must see at least one element");
     const int64_t room = s.in[a] + 2 * s.pad[a] - s.dilation[a] * (s.kernel[a] - 1) - 1;
-    if (room < 0) fail(call, "the kernel does not fit an input of " + to_string(size), "pad more or use a smaller kernel");
+    if (room < 0)
+      fail(call, "the kernel does not fit an input of " + to_string(size), "pad more or use a smaller kernel");
     s.out[a] = room / s.stride[a] + 1;
-    for (int64_t start = -s.pad[a]; start < 0; start += s.stride[a]) {  // with dilation, taps may jump over a short input
+    for (int64_t start = -s.pad[a]; start < 0;
+         start += s.stride[a]) {  // with dilation, taps may jump over a short input
       const int64_t k = (-start + s.dilation[a] - 1) / s.dilation[a];
-      if (k >= s.kernel[a] || start + k * s.dilation[a] >= s.in[a]) fail(call, "a window would see padding only", "pad less or dilate less");
+      if (k >= s.kernel[a] || start + k * s.dilation[a] >= s.in[a])
+        fail(call, "a window would see padding only", "pad less or dilate less");
     }
     if (call.flag("ceil_mode") && room % s.stride[a] != 0 && s.out[a] * s.stride[a] < s.in[a] + s.pad[a]) s.out[a]++;
   }
@@ -64,9 +71,11 @@ void require_planes(const Call& call, int spatial) {
 void require_spatial_attr(const Call& call, const char* attr) {
   const int spatial = call.in(0).rank() - 2;
   if (spatial < 1 || spatial > 2 || call.ints(attr).size() != spatial)
-    fail(call, std::string(attr) + " " + to_string(call.ints(attr)) + " does not fit", "tensors are [batch, channels, …] with one or two spatial axes");
+    fail(call, std::string(attr) + " " + to_string(call.ints(attr)) + " does not fit",
+         "tensors are [batch, channels, …] with one or two spatial axes");
   for (int64_t v : call.ints(attr))
-    if (v < 1 || v > kLargest) fail(call, std::string(attr) + " " + to_string(call.ints(attr)) + " is out of range", "sizes are positive");
+    if (v < 1 || v > kLargest)
+      fail(call, std::string(attr) + " " + to_string(call.ints(attr)) + " is out of range", "sizes are positive");
 }
 
 PoolShape input_windows(const Call& call) { return windows(call, planes_of(call.in(0)), spatial_of(call.in(0))); }
@@ -110,12 +119,14 @@ void for_each_window(const PoolShape& s, bool adaptive, F f) {
     f(o, [&](auto visit) {
       if (adaptive) {
         for (int64_t r = o[1] * s.in[0] / s.out[0]; r < ((o[1] + 1) * s.in[0] + s.out[0] - 1) / s.out[0]; r++)
-          for (int64_t c = o[2] * s.in[1] / s.out[1]; c < ((o[2] + 1) * s.in[1] + s.out[1] - 1) / s.out[1]; c++) visit(r, c);
+          for (int64_t c = o[2] * s.in[1] / s.out[1]; c < ((o[2] + 1) * s.in[1] + s.out[1] - 1) / s.out[1]; c++)
+            visit(r, c);
         return;
       }
       for (int64_t ky = 0; ky < s.kernel[0]; ky++)
         for (int64_t kx = 0; kx < s.kernel[1]; kx++) {
-          const int64_t r = o[1] * s.stride[0] + ky * s.dilation[0] - s.pad[0], c = o[2] * s.stride[1] + kx * s.dilation[1] - s.pad[1];
+          const int64_t r = o[1] * s.stride[0] + ky * s.dilation[0] - s.pad[0],
+                        c = o[2] * s.stride[1] + kx * s.dilation[1] - s.pad[1];
           if (r >= 0 && r < s.in[0] && c >= 0 && c < s.in[1]) visit(r, c);
         }
     });
@@ -129,7 +140,9 @@ std::byte* at(const Tensor& t, int64_t plane, int64_t row, int64_t col) {
   index.push_back(col);
   return element_at(t, index);
 }
-double value(const Tensor& t, int64_t plane, int64_t row, int64_t col) { return load_as_double(at(t, plane, row, col), t.dtype()); }
+double value(const Tensor& t, int64_t plane, int64_t row, int64_t col) {
+  return load_as_double(at(t, plane, row, col), t.dtype());
+}
 
 void reference_max(const PoolShape& s, bool adaptive, const Tensor& x, const Tensor* out) {
   for_each_window(s, adaptive, [&](const Dims& o, auto window) {
@@ -171,7 +184,8 @@ void reference_avg_grad(const Call& call, const PoolShape& s, bool adaptive, con
     const double share = value(dy, o[0], o[1], o[2]) / divisor(call, s, adaptive, o, seen);
     window([&](int64_t r, int64_t c) { sums.at<double>({o[0], r, c}) += share; });
   });
-  for_each_index(sums.shape(), [&](const Dims& i) { store_from_double(at(dx, i[0], i[1], i[2]), dx.dtype(), sums.at<double>(i)); });
+  for_each_index(sums.shape(),
+                 [&](const Dims& i) { store_from_double(at(dx, i[0], i[1], i[2]), dx.dtype(), sums.at<double>(i)); });
 }
 
 template <int kSpatial>
@@ -203,20 +217,27 @@ void infer_adaptive_max(const Call& call, Specs& out) {
 }
 
 void run_max(const Call& call, const Tensor* out, void* scratch, const Team& team) {
-  with_staged(call, out, scratch, team, [&](auto* x, auto* y, int64_t* indices) { kernels::max_pool(input_windows(call), x, y, indices, team); });
+  with_staged(call, out, scratch, team,
+              [&](auto* x, auto* y, int64_t* indices) { kernels::max_pool(input_windows(call), x, y, indices, team); });
 }
 void run_avg(const Call& call, const Tensor* out, void* scratch, const Team& team) {
-  with_staged(call, out, scratch, team, [&](auto* x, auto* y, int64_t*) { kernels::avg_pool(input_windows(call), call.flag("count_include_pad"), x, y, team); });
+  with_staged(call, out, scratch, team, [&](auto* x, auto* y, int64_t*) {
+    kernels::avg_pool(input_windows(call), call.flag("count_include_pad"), x, y, team);
+  });
 }
 void run_adaptive_avg(const Call& call, const Tensor* out, void* scratch, const Team& team) {
-  with_staged(call, out, scratch, team, [&](auto* x, auto* y, int64_t*) { kernels::adaptive_avg_pool(input_bins(call), x, y, team); });
+  with_staged(call, out, scratch, team,
+              [&](auto* x, auto* y, int64_t*) { kernels::adaptive_avg_pool(input_bins(call), x, y, team); });
 }
 void run_adaptive_max(const Call& call, const Tensor* out, void* scratch, const Team& team) {
-  with_staged(call, out, scratch, team, [&](auto* x, auto* y, int64_t* indices) { kernels::adaptive_max_pool(input_bins(call), x, y, indices, team); });
+  with_staged(call, out, scratch, team, [&](auto* x, auto* y, int64_t* indices) {
+    kernels::adaptive_max_pool(input_bins(call), x, y, indices, team);
+  });
 }
 
 PoolOptions options_of(const Call& call) {
-  return {call.ints("kernel"), call.ints("stride"), call.ints("padding"), call.ints("dilation"), call.flag("ceil_mode"), call.flag("count_include_pad")};
+  return {call.ints("kernel"),   call.ints("stride"),    call.ints("padding"),
+          call.ints("dilation"), call.flag("ceil_mode"), call.flag("count_include_pad")};
 }
 void gradient_max(Gradient& g) { g.set(0, max_pool_grad(g.dy(), g.out(1), spatial_of(g.in()))); }
 void gradient_avg(Gradient& g) { g.set(0, avg_pool_grad(g.dy(), spatial_of(g.in()), options_of(g.call()))); }
@@ -229,7 +250,10 @@ struct Case {
 std::vector<Case> cases(int spatial, bool dilated) {
   std::vector<Case> all;
   if (spatial == 1) {
-    all = {{{1, 1, 1}, {.kernel = {1}}}, {{2, 3, 9}, {.kernel = {2}}}, {{0, 2, 4}, {.kernel = {2}}}, {{1, 2, 40}, {.kernel = {3}, .stride = {1}, .padding = {1}}}};
+    all = {{{1, 1, 1}, {.kernel = {1}}},
+           {{2, 3, 9}, {.kernel = {2}}},
+           {{0, 2, 4}, {.kernel = {2}}},
+           {{1, 2, 40}, {.kernel = {3}, .stride = {1}, .padding = {1}}}};
   } else {
     all = {{{1, 1, 1, 1}, {.kernel = {1, 1}}},
            {{2, 3, 6, 22}, {.kernel = {2, 2}}},
@@ -237,8 +261,10 @@ std::vector<Case> cases(int spatial, bool dilated) {
            {{1, 2, 7, 21}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}},
            {{1, 2, 5, 37}, {.kernel = {3, 2}, .stride = {1, 1}}},
            {{1, 2, 7, 8}, {.kernel = {2, 3}, .stride = {3, 3}, .ceil_mode = true}},
-           {{2, 1, 5, 6}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}, .ceil_mode = true, .count_include_pad = false}}};
-    if (dilated) all.push_back({{1, 2, 9, 20}, {.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 0}, .dilation = {2, 3}}});
+           {{2, 1, 5, 6},
+            {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}, .ceil_mode = true, .count_include_pad = false}}};
+    if (dilated)
+      all.push_back({{1, 2, 9, 20}, {.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 0}, .dilation = {2, 3}}});
   }
   return all;
 }
@@ -276,7 +302,8 @@ INGOT_OP(max_pool1d) = {
     .infer = infer_max<1>,
     .run = run_max,
     .scratch = staged_bytes,
-    .reference = [](const Call& call, const Tensor* out) { reference_max(input_windows(call), false, call.in(0), out); },
+    .reference = [](const Call& call,
+                    const Tensor* out) { reference_max(input_windows(call), false, call.in(0), out); },
     .gradient = gradient_max,
     .samples = sample_windows<1, true>,
 };
@@ -289,7 +316,8 @@ INGOT_OP(max_pool2d) = {
     .infer = infer_max<2>,
     .run = run_max,
     .scratch = staged_bytes,
-    .reference = [](const Call& call, const Tensor* out) { reference_max(input_windows(call), false, call.in(0), out); },
+    .reference = [](const Call& call,
+                    const Tensor* out) { reference_max(input_windows(call), false, call.in(0), out); },
     .gradient = gradient_max,
     .samples = sample_windows<2, true>,
 };
@@ -299,45 +327,53 @@ INGOT_OP(max_pool_grad) = {
     .signature = "max_pool_grad(dy, indices, size:ints)",
     .doc = "Gradient of max pooling: each dy [n, c, …] added at its index in planes of `size`, to [n, c, size…].",
     .family = "pool",
-    .infer = [](const Call& call, Specs& out) {
-      require_type(call, call.in(0).dtype());
-      if (call.in(1).dtype() != kI64 || !(call.in(1).shape() == call.in(0).shape()))
-        fail(call, "the indices do not fit", "give the i64 indices that max pooling returned");
-      require_spatial_attr(call, "size");
-      Dims shape{call.in(0).size(0), call.in(0).size(1)};
-      for (int64_t v : call.ints("size")) shape.push_back(v);
-      out.add(call.in(0).dtype(), shape);
-    },
+    .infer =
+        [](const Call& call, Specs& out) {
+          require_type(call, call.in(0).dtype());
+          if (call.in(1).dtype() != kI64 || !(call.in(1).shape() == call.in(0).shape()))
+            fail(call, "the indices do not fit", "give the i64 indices that max pooling returned");
+          require_spatial_attr(call, "size");
+          Dims shape{call.in(0).size(0), call.in(0).size(1)};
+          for (int64_t v : call.ints("size")) shape.push_back(v);
+          out.add(call.in(0).dtype(), shape);
+        },
     .check = [](const Call& call) { require_index_range(call, 1, 0, element_count(call.ints("size"))); },
-    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-      const int64_t planes = planes_of(call.in(0)), in_size = element_count(call.ints("size")), out_size = element_count(spatial_of(call.in(0)));
-      with_staged(call, out, scratch, team, [&](auto* dy, auto* dx, int64_t* indices) {
-        kernels::max_pool_grad(planes, in_size, out_size, dy, indices, dx, team);
-      });
-    },
+    .run =
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          const int64_t planes = planes_of(call.in(0)), in_size = element_count(call.ints("size")),
+                        out_size = element_count(spatial_of(call.in(0)));
+          with_staged(call, out, scratch, team, [&](auto* dy, auto* dx, int64_t* indices) {
+            kernels::max_pool_grad(planes, in_size, out_size, dy, indices, dx, team);
+          });
+        },
     .scratch = staged_bytes,
-    .reference = [](const Call& call, const Tensor* out) {
-      const Tensor& dy = call.in(0);
-      const Tensor sums = zeros({planes_of(dy), element_count(call.ints("size"))}, kF64);
-      for_each_index(dy.shape(), [&](const Dims& i) {
-        const int64_t target = *reinterpret_cast<const int64_t*>(element_at(call.in(1), i));
-        sums.at<double>({i[0] * dy.size(1) + i[1], target}) += load_as_double(element_at(dy, i), dy.dtype());
-      });
-      const int64_t width = call.ints("size").back();
-      for_each_index(sums.shape(), [&](const Dims& i) { store_from_double(at(out[0], i[0], i[1] / width, i[1] % width), out[0].dtype(), sums.at<double>(i)); });
-    },
-    .gradient = [](Gradient& g) {
-      const Tensor& indices = g.in(1);
-      if (!g.wants(0)) return;
-      const auto flat = [](const Tensor& t) { return flatten(contiguous(t), 2); };
-      const Tensor picked = gather(flat(g.dy()), flat(indices), 2);
-      g.set(0, reshape(picked, g.in(0).shape()));
-    },
-    .samples = [](Samples& s) {
-      s.add({s.real({1, 1, 1}), s.indices({1, 1, 1}, 0, 3)}, Attrs().set("size", Dims{3}));
-      s.add({s.real({2, 3, 2, 4}), s.indices({2, 3, 2, 4}, 0, 40)}, Attrs().set("size", Dims{5, 8}));
-      s.add({s.real({2, 0, 2, 4}), s.indices({2, 0, 2, 4}, 0, 40)}, Attrs().set("size", Dims{5, 8}));
-    },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          const Tensor& dy = call.in(0);
+          const Tensor sums = zeros({planes_of(dy), element_count(call.ints("size"))}, kF64);
+          for_each_index(dy.shape(), [&](const Dims& i) {
+            const int64_t target = *reinterpret_cast<const int64_t*>(element_at(call.in(1), i));
+            sums.at<double>({i[0] * dy.size(1) + i[1], target}) += load_as_double(element_at(dy, i), dy.dtype());
+          });
+          const int64_t width = call.ints("size").back();
+          for_each_index(sums.shape(), [&](const Dims& i) {
+            store_from_double(at(out[0], i[0], i[1] / width, i[1] % width), out[0].dtype(), sums.at<double>(i));
+          });
+        },
+    .gradient =
+        [](Gradient& g) {
+          const Tensor& indices = g.in(1);
+          if (!g.wants(0)) return;
+          const auto flat = [](const Tensor& t) { return flatten(contiguous(t), 2); };
+          const Tensor picked = gather(flat(g.dy()), flat(indices), 2);
+          g.set(0, reshape(picked, g.in(0).shape()));
+        },
+    .samples =
+        [](Samples& s) {
+          s.add({s.real({1, 1, 1}), s.indices({1, 1, 1}, 0, 3)}, Attrs().set("size", Dims{3}));
+          s.add({s.real({2, 3, 2, 4}), s.indices({2, 3, 2, 4}, 0, 40)}, Attrs().set("size", Dims{5, 8}));
+          s.add({s.real({2, 0, 2, 4}), s.indices({2, 0, 2, 4}, 0, 40)}, Attrs().set("size", Dims{5, 8}));
+        },
 };
 
 INGOT_OP(avg_pool1d) = {
@@ -348,7 +384,8 @@ INGOT_OP(avg_pool1d) = {
     .infer = infer_avg<1>,
     .run = run_avg,
     .scratch = staged_bytes,
-    .reference = [](const Call& call, const Tensor* out) { reference_avg(call, input_windows(call), false, call.in(0), out[0]); },
+    .reference = [](const Call& call,
+                    const Tensor* out) { reference_avg(call, input_windows(call), false, call.in(0), out[0]); },
     .gradient = gradient_avg,
     .samples = sample_windows<1, false>,
 };
@@ -361,7 +398,8 @@ INGOT_OP(avg_pool2d) = {
     .infer = infer_avg<2>,
     .run = run_avg,
     .scratch = staged_bytes,
-    .reference = [](const Call& call, const Tensor* out) { reference_avg(call, input_windows(call), false, call.in(0), out[0]); },
+    .reference = [](const Call& call,
+                    const Tensor* out) { reference_avg(call, input_windows(call), false, call.in(0), out[0]); },
     .gradient = gradient_avg,
     .samples = sample_windows<2, false>,
 };
@@ -371,37 +409,44 @@ INGOT_OP(avg_pool_grad) = {
     .signature = "avg_pool_grad(dy, size:ints, options:PoolOptions)",
     .doc = "Gradient of average pooling: dy [n, c, …] spread over the windows of an input of `size`, to [n, c, size…].",
     .family = "pool",
-    .infer = [](const Call& call, Specs& out) {
-      require_type(call, call.in(0).dtype());
-      require_spatial_attr(call, "size");
-      const PoolShape s = size_windows(call);
-      if (!(with_spatial(call.in(0), s.out) == call.in(0).shape()))
-        fail(call, "dy does not fit, expected " + to_string(with_spatial(call.in(0), s.out)), "size and options must be the forward's");
-      out.add(call.in(0).dtype(), with_spatial(call.in(0), s.in));
-    },
-    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-      with_staged(call, out, scratch, team, [&](auto* dy, auto* dx, int64_t*) {
-        kernels::avg_pool_grad(size_windows(call), call.flag("count_include_pad"), dy, dx, team);
-      });
-    },
+    .infer =
+        [](const Call& call, Specs& out) {
+          require_type(call, call.in(0).dtype());
+          require_spatial_attr(call, "size");
+          const PoolShape s = size_windows(call);
+          if (!(with_spatial(call.in(0), s.out) == call.in(0).shape()))
+            fail(call, "dy does not fit, expected " + to_string(with_spatial(call.in(0), s.out)),
+                 "size and options must be the forward's");
+          out.add(call.in(0).dtype(), with_spatial(call.in(0), s.in));
+        },
+    .run =
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          with_staged(call, out, scratch, team, [&](auto* dy, auto* dx, int64_t*) {
+            kernels::avg_pool_grad(size_windows(call), call.flag("count_include_pad"), dy, dx, team);
+          });
+        },
     .scratch = staged_bytes,
-    .reference = [](const Call& call, const Tensor* out) { reference_avg_grad(call, size_windows(call), false, call.in(0), out[0]); },
-    .gradient = [](Gradient& g) {
-      const PoolOptions o = options_of(g.call());
-      g.set(0, g.dy().rank() == 3 ? avg_pool1d(g.dy(), o) : avg_pool2d(g.dy(), o));
-    },
-    .samples = [](Samples& s) {
-      const auto add = [&](const Dims& dy, const Dims& size, const PoolOptions& o) {
-        Attrs attrs;
-        o.put(attrs.set("size", size));
-        s.add({s.real(dy)}, attrs);
-      };
-      add({1, 1, 1}, {1}, {.kernel = {1}});
-      add({2, 3, 4}, {9}, {.kernel = {2}});
-      add({1, 2, 4, 4}, {7, 8}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}});
-      add({1, 2, 4, 4}, {7, 8}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}, .count_include_pad = false});
-      add({0, 2, 2, 2}, {4, 4}, {.kernel = {2, 2}});
-    },
+    .reference = [](const Call& call,
+                    const Tensor* out) { reference_avg_grad(call, size_windows(call), false, call.in(0), out[0]); },
+    .gradient =
+        [](Gradient& g) {
+          const PoolOptions o = options_of(g.call());
+          g.set(0, g.dy().rank() == 3 ? avg_pool1d(g.dy(), o) : avg_pool2d(g.dy(), o));
+        },
+    .samples =
+        [](Samples& s) {
+          const auto add = [&](const Dims& dy, const Dims& size, const PoolOptions& o) {
+            Attrs attrs;
+            o.put(attrs.set("size", size));
+            s.add({s.real(dy)}, attrs);
+          };
+          add({1, 1, 1}, {1}, {.kernel = {1}});
+          add({2, 3, 4}, {9}, {.kernel = {2}});
+          add({1, 2, 4, 4}, {7, 8}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}});
+          add({1, 2, 4, 4}, {7, 8},
+              {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}, .count_include_pad = false});
+          add({0, 2, 2, 2}, {4, 4}, {.kernel = {2, 2}});
+        },
 };
 
 INGOT_OP(adaptive_avg_pool1d) = {
@@ -412,7 +457,8 @@ INGOT_OP(adaptive_avg_pool1d) = {
     .infer = infer_adaptive<1>,
     .run = run_adaptive_avg,
     .scratch = staged_bytes,
-    .reference = [](const Call& call, const Tensor* out) { reference_avg(call, input_bins(call), true, call.in(0), out[0]); },
+    .reference = [](const Call& call,
+                    const Tensor* out) { reference_avg(call, input_bins(call), true, call.in(0), out[0]); },
     .gradient = gradient_adaptive_avg,
     .samples = sample_bins<1>,
 };
@@ -425,7 +471,8 @@ INGOT_OP(adaptive_avg_pool2d) = {
     .infer = infer_adaptive<2>,
     .run = run_adaptive_avg,
     .scratch = staged_bytes,
-    .reference = [](const Call& call, const Tensor* out) { reference_avg(call, input_bins(call), true, call.in(0), out[0]); },
+    .reference = [](const Call& call,
+                    const Tensor* out) { reference_avg(call, input_bins(call), true, call.in(0), out[0]); },
     .gradient = gradient_adaptive_avg,
     .samples = sample_bins<2>,
 };
@@ -435,25 +482,32 @@ INGOT_OP(adaptive_avg_pool_grad) = {
     .signature = "adaptive_avg_pool_grad(dy, size:ints)",
     .doc = "Gradient of adaptive average pooling: dy [n, c, …] spread over the bins of an input of `size`.",
     .family = "pool",
-    .infer = [](const Call& call, Specs& out) {
-      require_type(call, call.in(0).dtype());
-      require_spatial_attr(call, "size");
-      out.add(call.in(0).dtype(), with_spatial(call.in(0), size_bins(call).in));
-    },
-    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-      with_staged(call, out, scratch, team, [&](auto* dy, auto* dx, int64_t*) { kernels::adaptive_avg_pool_grad(size_bins(call), dy, dx, team); });
-    },
+    .infer =
+        [](const Call& call, Specs& out) {
+          require_type(call, call.in(0).dtype());
+          require_spatial_attr(call, "size");
+          out.add(call.in(0).dtype(), with_spatial(call.in(0), size_bins(call).in));
+        },
+    .run =
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          with_staged(call, out, scratch, team, [&](auto* dy, auto* dx, int64_t*) {
+            kernels::adaptive_avg_pool_grad(size_bins(call), dy, dx, team);
+          });
+        },
     .scratch = staged_bytes,
-    .reference = [](const Call& call, const Tensor* out) { reference_avg_grad(call, size_bins(call), true, call.in(0), out[0]); },
-    .gradient = [](Gradient& g) {
-      const Dims size = spatial_of(g.in());
-      g.set(0, g.dy().rank() == 3 ? adaptive_avg_pool1d(g.dy(), size) : adaptive_avg_pool2d(g.dy(), size));
-    },
-    .samples = [](Samples& s) {
-      s.add({s.real({1, 1, 1})}, Attrs().set("size", Dims{4}));
-      s.add({s.real({2, 3, 3, 4})}, Attrs().set("size", Dims{7, 9}));
-      s.add({s.real({0, 3, 3, 4})}, Attrs().set("size", Dims{7, 9}));
-    },
+    .reference = [](const Call& call,
+                    const Tensor* out) { reference_avg_grad(call, size_bins(call), true, call.in(0), out[0]); },
+    .gradient =
+        [](Gradient& g) {
+          const Dims size = spatial_of(g.in());
+          g.set(0, g.dy().rank() == 3 ? adaptive_avg_pool1d(g.dy(), size) : adaptive_avg_pool2d(g.dy(), size));
+        },
+    .samples =
+        [](Samples& s) {
+          s.add({s.real({1, 1, 1})}, Attrs().set("size", Dims{4}));
+          s.add({s.real({2, 3, 3, 4})}, Attrs().set("size", Dims{7, 9}));
+          s.add({s.real({0, 3, 3, 4})}, Attrs().set("size", Dims{7, 9}));
+        },
 };
 
 INGOT_OP(adaptive_max_pool1d) = {
@@ -472,7 +526,8 @@ INGOT_OP(adaptive_max_pool1d) = {
 INGOT_OP(adaptive_max_pool2d) = {
     .name = "adaptive_max_pool2d",
     .signature = "adaptive_max_pool2d(x, size:ints) -> y, indices",
-    .doc = "The largest element of each of size[0] × size[1] bins of x [n, c, h, w], and its position in the plane (i64).",
+    .doc =
+        "The largest element of each of size[0] × size[1] bins of x [n, c, h, w], and its position in the plane (i64).",
     .family = "pool",
     .infer = infer_adaptive_max<2>,
     .run = run_adaptive_max,

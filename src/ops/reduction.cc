@@ -1,5 +1,5 @@
-// Reductions over any set of axes (none named: all). Sums are cascaded, so their error does not grow with the length; max and
-// min give NaN if any element is. Sums and products of integers are i64 and wrap.
+// Reductions over any set of axes (none named: all). Sums are cascaded, so their error does not grow with the length;
+// max and min give NaN if any element is. Sums and products of integers are i64 and wrap.
 #include <cmath>
 #include <limits>
 
@@ -78,8 +78,8 @@ void infer_arg(const Call& call, Specs& out) {
 
 template <class T, class R>
 void reduce_typed(Reduce kind, const Call& call, const Tensor& out, double scale, void* scratch, const Team& team) {
-  kernels::reduce(kind, layout_of(call, out), static_cast<const T*>(call.in(0).raw()), static_cast<R*>(out.raw()), scale,
-                  scratch, team);
+  kernels::reduce(kind, layout_of(call, out), static_cast<const T*>(call.in(0).raw()), static_cast<R*>(out.raw()),
+                  scale, scratch, team);
 }
 
 void run_reduce(Reduce kind, const Call& call, const Tensor& out, double scale, void* scratch, const Team& team) {
@@ -101,7 +101,9 @@ template <Reduce kKind>
 void run_plain(const Call& call, const Tensor* out, void* scratch, const Team& team) {
   run_reduce(kKind, call, out[0], 1, scratch, team);
 }
-size_t scratch_plain(const Call& call, const Tensor* out, int) { return kernels::reduce_scratch(layout_of(call, out[0])); }
+size_t scratch_plain(const Call& call, const Tensor* out, int) {
+  return kernels::reduce_scratch(layout_of(call, out[0]));
+}
 size_t scratch_centred(const Call& call, const Tensor* out, int) {
   return kernels::centred_reduce_scratch(layout_of(call, out[0]));
 }
@@ -110,7 +112,8 @@ size_t scratch_centred(const Call& call, const Tensor* out, int) {
 template <class F>
 void for_each_group(const Call& call, const Tensor& out, F&& f) {
   const ReduceLayout layout = layout_of(call, out);
-  const int64_t in_size = static_cast<int64_t>(size_of(call.in(0).dtype())), out_size = static_cast<int64_t>(size_of(out.dtype()));
+  const int64_t in_size = static_cast<int64_t>(size_of(call.in(0).dtype())),
+                out_size = static_cast<int64_t>(size_of(out.dtype()));
   int64_t n = 1;
   for (int r = 0; r < layout.reduced_rank; r++) n *= layout.reduced[r];
   for (int64_t i = 0; i < out.numel(); i++) {
@@ -128,7 +131,8 @@ void for_each_group(const Call& call, const Tensor& out, F&& f) {
   }
 }
 
-// Folds the elements of each result in double (integers in 64 bits, wrapping): total = step(total, x), then finish(total).
+// Folds the elements of each result in double (integers in 64 bits, wrapping): total = step(total, x), then
+// finish(total).
 template <class Step, class Finish>
 void fold(const Call& call, const Tensor& out, double start, Step step, Finish finish) {
   const DType type = call.in(0).dtype();
@@ -138,8 +142,10 @@ void fold(const Call& call, const Tensor& out, double start, Step step, Finish f
       for (int64_t k = 0; k < n; k++) total = step(total, load_as_double(at(k), type));
       store_from_double(to, out.dtype(), finish(total));
     } else {
-      uint64_t total = static_cast<uint64_t>(std::isinf(start) ? (start < 0 ? INT64_MIN : INT64_MAX) : static_cast<int64_t>(start));
-      for (int64_t k = 0; k < n; k++) total = static_cast<uint64_t>(step(total, static_cast<uint64_t>(load_as_int(at(k), type))));
+      uint64_t total =
+          static_cast<uint64_t>(std::isinf(start) ? (start < 0 ? INT64_MIN : INT64_MAX) : static_cast<int64_t>(start));
+      for (int64_t k = 0; k < n; k++)
+        total = static_cast<uint64_t>(step(total, static_cast<uint64_t>(load_as_int(at(k), type))));
       store_from_int(to, out.dtype(), static_cast<int64_t>(total));
     }
   });
@@ -174,7 +180,9 @@ void run_arg(const Call& call, const Tensor* out, void* scratch, const Team& tea
     default: return kernels::arg_reduce(kLargest, layout, static_cast<const uint8_t*>(in), to, scratch, team);
   }
 }
-size_t scratch_arg(const Call& call, const Tensor* out, int) { return kernels::arg_reduce_scratch(layout_of(call, out[0])); }
+size_t scratch_arg(const Call& call, const Tensor* out, int) {
+  return kernels::arg_reduce_scratch(layout_of(call, out[0]));
+}
 
 template <bool kLargest>
 void reference_arg(const Call& call, const Tensor* out) {
@@ -203,7 +211,8 @@ void extremum_gradient(Gradient& g) {
 }
 
 // Shapes that all reductions are tested on; `empty` adds axes of size 0.
-void sample_axes(Samples& s, bool empty, void (*more)(Attrs&) = [](Attrs&) {}) {
+void sample_axes(
+    Samples& s, bool empty, void (*more)(Attrs&) = [](Attrs&) {}) {
   const auto add = [&](const Dims& shape, const Dims& axes, bool keepdim) {
     Attrs attrs;
     attrs.set("axes", axes).set("keepdim", keepdim);
@@ -238,9 +247,11 @@ INGOT_OP(sum) = {
     .infer = infer_total,
     .run = run_plain<Reduce::kSum>,
     .scratch = scratch_plain,
-    .reference = [](const Call& call, const Tensor* out) {
-      fold(call, out[0], 0, [](auto a, auto b) { return a + b; }, kIdentity);
-    },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          fold(
+              call, out[0], 0, [](auto a, auto b) { return a + b; }, kIdentity);
+        },
     .gradient = [](Gradient& g) { g.set(0, broadcast_to(with_axes(g, g.dy()), g.in().shape())); },
     .samples = sample_all,
 };
@@ -251,18 +262,22 @@ INGOT_OP(mean) = {
     .doc = "The mean over `axes` (all if none are named); NaN over nothing.",
     .family = "reduction",
     .infer = infer_same,
-    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-      run_reduce(Reduce::kSum, call, out[0], 1.0 / static_cast<double>(reduced_count(call)), scratch, team);
-    },
+    .run =
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          run_reduce(Reduce::kSum, call, out[0], 1.0 / static_cast<double>(reduced_count(call)), scratch, team);
+        },
     .scratch = scratch_plain,
-    .reference = [](const Call& call, const Tensor* out) {
-      const double n = static_cast<double>(reduced_count(call));
-      fold(call, out[0], 0, [](auto a, auto b) { return a + b; }, [n](double total) { return total / n; });
-    },
-    .gradient = [](Gradient& g) {
-      const double n = static_cast<double>(reduced_count(g.call()));
-      g.set(0, broadcast_to(with_axes(g, multiply(g.dy(), 1 / n)), g.in().shape()));
-    },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          const double n = static_cast<double>(reduced_count(call));
+          fold(
+              call, out[0], 0, [](auto a, auto b) { return a + b; }, [n](double total) { return total / n; });
+        },
+    .gradient =
+        [](Gradient& g) {
+          const double n = static_cast<double>(reduced_count(g.call()));
+          g.set(0, broadcast_to(with_axes(g, multiply(g.dy(), 1 / n)), g.in().shape()));
+        },
     .samples = sample_nonempty,
 };
 
@@ -275,19 +290,22 @@ INGOT_OP(prod) = {
     .infer = infer_total,
     .run = run_plain<Reduce::kProd>,
     .scratch = scratch_plain,
-    .reference = [](const Call& call, const Tensor* out) {
-      fold(call, out[0], 1, [](auto a, auto b) { return a * b; }, kIdentity);
-    },
-    .gradient = [](Gradient& g) {
-      // Zeros are set aside: with none, the product over x; with one, only that element moves the product.
-      const Dims& axes = g.call().ints("axes");
-      const Tensor &x = g.in(), is_zero = equal(x, 0.0), zero = zeros({}, x.dtype()), one = ones({}, x.dtype());
-      const Tensor rest = where(is_zero, one, x), product = prod(rest, axes, true);
-      const Tensor zero_count = sum(to(is_zero, x.dtype()), axes, true);
-      const Tensor others = where(is_zero, where(equal(zero_count, 1.0), product, zero), zero);
-      const Tensor slope = where(equal(zero_count, 0.0), divide(product, rest), others);
-      g.set(0, multiply(with_axes(g, g.dy()), slope));
-    },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          fold(
+              call, out[0], 1, [](auto a, auto b) { return a * b; }, kIdentity);
+        },
+    .gradient =
+        [](Gradient& g) {
+          // Zeros are set aside: with none, the product over x; with one, only that element moves the product.
+          const Dims& axes = g.call().ints("axes");
+          const Tensor &x = g.in(), is_zero = equal(x, 0.0), zero = zeros({}, x.dtype()), one = ones({}, x.dtype());
+          const Tensor rest = where(is_zero, one, x), product = prod(rest, axes, true);
+          const Tensor zero_count = sum(to(is_zero, x.dtype()), axes, true);
+          const Tensor others = where(is_zero, where(equal(zero_count, 1.0), product, zero), zero);
+          const Tensor slope = where(equal(zero_count, 0.0), divide(product, rest), others);
+          g.set(0, multiply(with_axes(g, g.dy()), slope));
+        },
     .samples = sample_all,
     .low = 0.8,
     .high = 1.25,
@@ -354,41 +372,49 @@ INGOT_OP(var) = {
     .signature = "var(x, axes:ints={}, keepdim:bool=false, correction:int=1)",
     .doc = "The variance over `axes`, Σ(x - mean)² / (n - correction), in two passes.",
     .family = "reduction",
-    .infer = [](const Call& call, Specs& out) {
-      if (call.integer("correction") < 0) fail(call, "negative correction", "0 is the population's, 1 the sample's variance");
-      infer_same(call, out);
-    },
-    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-      const int64_t correction = call.integer("correction");
-      const ReduceLayout layout = layout_of(call, out[0]);
-      if (out[0].dtype() == kF32)
-        kernels::variance(layout, static_cast<const float*>(call.in(0).raw()), static_cast<float*>(out[0].raw()), correction,
-                          scratch, team);
-      else
-        kernels::variance(layout, static_cast<const double*>(call.in(0).raw()), static_cast<double*>(out[0].raw()), correction,
-                          scratch, team);
-    },
+    .infer =
+        [](const Call& call, Specs& out) {
+          if (call.integer("correction") < 0)
+            fail(call, "negative correction", "0 is the population's, 1 the sample's variance");
+          infer_same(call, out);
+        },
+    .run =
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          const int64_t correction = call.integer("correction");
+          const ReduceLayout layout = layout_of(call, out[0]);
+          if (out[0].dtype() == kF32)
+            kernels::variance(layout, static_cast<const float*>(call.in(0).raw()), static_cast<float*>(out[0].raw()),
+                              correction, scratch, team);
+          else
+            kernels::variance(layout, static_cast<const double*>(call.in(0).raw()), static_cast<double*>(out[0].raw()),
+                              correction, scratch, team);
+        },
     .scratch = scratch_centred,
-    .reference = [](const Call& call, const Tensor* out) {
-      const DType type = call.in(0).dtype();
-      const double correction = static_cast<double>(call.integer("correction"));
-      for_each_group(call, out[0], [&](void* to, int64_t n, auto at) {
-        double total = 0, squares = 0;
-        for (int64_t k = 0; k < n; k++) total += load_as_double(at(k), type);
-        const double mean = total / static_cast<double>(n);
-        for (int64_t k = 0; k < n; k++) squares += (load_as_double(at(k), type) - mean) * (load_as_double(at(k), type) - mean);
-        store_from_double(to, type, squares / (static_cast<double>(n) - correction));
-      });
-    },
-    .gradient = [](Gradient& g) {
-      const double n = static_cast<double>(reduced_count(g.call())) - static_cast<double>(g.call().integer("correction"));
-      const Tensor centred = subtract(g.in(), mean(g.in(), g.call().ints("axes"), true));
-      g.set(0, multiply(multiply(with_axes(g, g.dy()), 2 / n), centred));
-    },
-    .samples = [](Samples& s) {
-      sample_axes(s, false, [](Attrs& attrs) { attrs.set("correction", 0); });
-      s.add({s.real({4, 9})}, Attrs().set("axes", Dims{1}).set("keepdim", false).set("correction", 1));
-    },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          const DType type = call.in(0).dtype();
+          const double correction = static_cast<double>(call.integer("correction"));
+          for_each_group(call, out[0], [&](void* to, int64_t n, auto at) {
+            double total = 0, squares = 0;
+            for (int64_t k = 0; k < n; k++) total += load_as_double(at(k), type);
+            const double mean = total / static_cast<double>(n);
+            for (int64_t k = 0; k < n; k++)
+              squares += (load_as_double(at(k), type) - mean) * (load_as_double(at(k), type) - mean);
+            store_from_double(to, type, squares / (static_cast<double>(n) - correction));
+          });
+        },
+    .gradient =
+        [](Gradient& g) {
+          const double n =
+              static_cast<double>(reduced_count(g.call())) - static_cast<double>(g.call().integer("correction"));
+          const Tensor centred = subtract(g.in(), mean(g.in(), g.call().ints("axes"), true));
+          g.set(0, multiply(multiply(with_axes(g, g.dy()), 2 / n), centred));
+        },
+    .samples =
+        [](Samples& s) {
+          sample_axes(s, false, [](Attrs& attrs) { attrs.set("correction", 0); });
+          s.add({s.real({4, 9})}, Attrs().set("axes", Dims{1}).set("keepdim", false).set("correction", 1));
+        },
 };
 
 INGOT_OP(norm) = {
@@ -396,36 +422,45 @@ INGOT_OP(norm) = {
     .signature = "norm(x, axes:ints={}, keepdim:bool=false, p:int=2)",
     .doc = "The norm over `axes`: √Σx² for p = 2, Σ|x| for p = 1; the gradient at 0 is 0.",
     .family = "reduction",
-    .infer = [](const Call& call, Specs& out) {
-      if (const int64_t p = call.integer("p"); p != 1 && p != 2)
-        fail(call, "p = " + std::to_string(p), "p is 1 or 2; compose pow and sum for others, max(abs(x)) for infinity");
-      infer_same(call, out);
-    },
-    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-      if (call.integer("p") == 1) return run_reduce(Reduce::kSumAbs, call, out[0], 1, scratch, team);
-      run_reduce(Reduce::kSumSquares, call, out[0], 1, scratch, team);
-      team.barrier();
-      static const Attrs kNone{};
-      const Tensor* in[] = {out};
-      const Op& root = *find_op("sqrt");
-      run_tiles(root.tile(out[0].dtype()), Call{root, in, kNone}, nullptr, out[0], team);
-    },
+    .infer =
+        [](const Call& call, Specs& out) {
+          if (const int64_t p = call.integer("p"); p != 1 && p != 2)
+            fail(call, "p = " + std::to_string(p),
+                 "p is 1 or 2; compose pow and sum for others, max(abs(x)) for infinity");
+          infer_same(call, out);
+        },
+    .run =
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          if (call.integer("p") == 1) return run_reduce(Reduce::kSumAbs, call, out[0], 1, scratch, team);
+          run_reduce(Reduce::kSumSquares, call, out[0], 1, scratch, team);
+          team.barrier();
+          static const Attrs kNone{};
+          const Tensor* in[] = {out};
+          const Op& root = *find_op("sqrt");
+          run_tiles(root.tile(out[0].dtype()), Call{root, in, kNone}, nullptr, out[0], team);
+        },
     .scratch = scratch_plain,
-    .reference = [](const Call& call, const Tensor* out) {
-      if (call.integer("p") == 1)
-        fold(call, out[0], 0, [](auto a, auto b) { return a + std::fabs(static_cast<double>(b)); }, kIdentity);
-      else
-        fold(call, out[0], 0, [](auto a, auto b) { return a + b * b; }, [](double total) { return std::sqrt(total); });
-    },
-    .gradient = [](Gradient& g) {
-      if (g.call().integer("p") == 1) return g.set(0, multiply(with_axes(g, g.dy()), sign(g.in())));
-      const Tensor y = with_axes(g, g.out()), zero = zeros({}, y.dtype());
-      g.set(0, multiply(g.in(), where(equal(y, 0.0), zero, divide(with_axes(g, g.dy()), y))));
-    },
-    .samples = [](Samples& s) {
-      sample_axes(s, true, [](Attrs& attrs) { attrs.set("p", 2); });
-      sample_axes(s, true, [](Attrs& attrs) { attrs.set("p", 1); });
-    },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          if (call.integer("p") == 1)
+            fold(
+                call, out[0], 0, [](auto a, auto b) { return a + std::fabs(static_cast<double>(b)); }, kIdentity);
+          else
+            fold(
+                call, out[0], 0, [](auto a, auto b) { return a + b * b; },
+                [](double total) { return std::sqrt(total); });
+        },
+    .gradient =
+        [](Gradient& g) {
+          if (g.call().integer("p") == 1) return g.set(0, multiply(with_axes(g, g.dy()), sign(g.in())));
+          const Tensor y = with_axes(g, g.out()), zero = zeros({}, y.dtype());
+          g.set(0, multiply(g.in(), where(equal(y, 0.0), zero, divide(with_axes(g, g.dy()), y))));
+        },
+    .samples =
+        [](Samples& s) {
+          sample_axes(s, true, [](Attrs& attrs) { attrs.set("p", 2); });
+          sample_axes(s, true, [](Attrs& attrs) { attrs.set("p", 1); });
+        },
 };
 
 INGOT_OP(logsumexp) = {
@@ -434,30 +469,33 @@ INGOT_OP(logsumexp) = {
     .doc = "log Σ eˣ over `axes`, shifted by the maximum so that nothing overflows; -∞ over nothing.",
     .family = "reduction",
     .infer = infer_same,
-    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-      const ReduceLayout layout = layout_of(call, out[0]);
-      if (out[0].dtype() == kF32)
-        kernels::logsumexp(layout, static_cast<const float*>(call.in(0).raw()), static_cast<float*>(out[0].raw()), scratch, team);
-      else
-        kernels::logsumexp(layout, static_cast<const double*>(call.in(0).raw()), static_cast<double*>(out[0].raw()), scratch, team);
-    },
+    .run =
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          const ReduceLayout layout = layout_of(call, out[0]);
+          if (out[0].dtype() == kF32)
+            kernels::logsumexp(layout, static_cast<const float*>(call.in(0).raw()), static_cast<float*>(out[0].raw()),
+                               scratch, team);
+          else
+            kernels::logsumexp(layout, static_cast<const double*>(call.in(0).raw()), static_cast<double*>(out[0].raw()),
+                               scratch, team);
+        },
     .scratch = scratch_centred,
-    .reference = [](const Call& call, const Tensor* out) {
-      const DType type = call.in(0).dtype();
-      for_each_group(call, out[0], [&](void* to, int64_t n, auto at) {
-        double largest = -INFINITY, total = 0;
-        for (int64_t k = 0; k < n; k++) largest = std::fmax(largest, load_as_double(at(k), type));
-        if (std::isinf(largest)) largest = largest < 0 ? 0 : largest;
-        for (int64_t k = 0; k < n; k++) {
-          const double x = load_as_double(at(k), type);
-          total += x == largest ? 1 : std::exp(x - largest);
-        }
-        store_from_double(to, type, largest + std::log(total));
-      });
-    },
-    .gradient = [](Gradient& g) {
-      g.set(0, multiply(with_axes(g, g.dy()), exp(subtract(g.in(), with_axes(g, g.out())))));
-    },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          const DType type = call.in(0).dtype();
+          for_each_group(call, out[0], [&](void* to, int64_t n, auto at) {
+            double largest = -INFINITY, total = 0;
+            for (int64_t k = 0; k < n; k++) largest = std::fmax(largest, load_as_double(at(k), type));
+            if (std::isinf(largest)) largest = largest < 0 ? 0 : largest;
+            for (int64_t k = 0; k < n; k++) {
+              const double x = load_as_double(at(k), type);
+              total += x == largest ? 1 : std::exp(x - largest);
+            }
+            store_from_double(to, type, largest + std::log(total));
+          });
+        },
+    .gradient =
+        [](Gradient& g) { g.set(0, multiply(with_axes(g, g.dy()), exp(subtract(g.in(), with_axes(g, g.out()))))); },
     .samples = sample_all,
 };
 

@@ -23,7 +23,8 @@ Tensor Samples::indices(const Dims& shape, int64_t low, int64_t high, DType dtyp
   Tensor t = Tensor::empty(shape, dtype);
   char* p = static_cast<char*>(t.raw());
   for (int64_t i = 0; i < t.numel(); i++, p += size_of(dtype))
-    store_from_double(p, dtype, static_cast<double>(low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low))));
+    store_from_double(p, dtype,
+                      static_cast<double>(low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low))));
   return t;
 }
 
@@ -31,10 +32,18 @@ Tensor Samples::mask(const Dims& shape) { return indices(shape, 0, 2, kBool); }
 
 void sample_elementwise(Samples& s) {
   // One row per shape of the operands; unary ops use the first. The attributes are all reals, in signature order.
-  static const Dims kShapes[][3] = {{{}, {}, {}},           {{1}, {1}, {1}},          {{0, 3}, {0, 3}, {0, 3}},
-                                    {{7}, {7}, {7}},        {{33}, {33}, {33}},       {{3, 5}, {3, 5}, {3, 5}},
-                                    {{4, 1}, {1, 6}, {6}},  {{2, 3, 4}, {4}, {3, 1}}, {{5}, {2, 1, 5}, {2, 1, 1}},
-                                    {{1, 1}, {70}, {70, 1}}, {{2, 1, 3, 1}, {4, 1, 5}, {}}, {{300, 3}, {3}, {300, 1}}};
+  static const Dims kShapes[][3] = {{{}, {}, {}},
+                                    {{1}, {1}, {1}},
+                                    {{0, 3}, {0, 3}, {0, 3}},
+                                    {{7}, {7}, {7}},
+                                    {{33}, {33}, {33}},
+                                    {{3, 5}, {3, 5}, {3, 5}},
+                                    {{4, 1}, {1, 6}, {6}},
+                                    {{2, 3, 4}, {4}, {3, 1}},
+                                    {{5}, {2, 1, 5}, {2, 1, 1}},
+                                    {{1, 1}, {70}, {70, 1}},
+                                    {{2, 1, 3, 1}, {4, 1, 5}, {}},
+                                    {{300, 3}, {3}, {300, 1}}};
   const Op& op = s.op();
   const std::string_view signature(op.signature);
   Attrs attrs;
@@ -44,14 +53,14 @@ void sample_elementwise(Samples& s) {
     const size_t colon = signature.find(':', comma), next = signature.find_first_of(",)", comma + 1);
     if (colon == std::string_view::npos || colon > next) inputs++;
   }
-  for (size_t colon = signature.find(':', at); colon != std::string_view::npos; colon = signature.find(':', colon + 1)) {
+  for (size_t colon = signature.find(':', at); colon != std::string_view::npos;
+       colon = signature.find(':', colon + 1)) {
     const size_t start = signature.find_last_of(" (", colon) + 1;
     attrs.set(signature.substr(start, colon - start), 0.75 + 0.5 * attrs.size());
   }
   for (const auto& shapes : kShapes) {
     std::vector<Tensor> operands;
-    for (int i = 0; i < inputs; i++)
-      operands.push_back(inputs == 3 && i == 0 ? s.mask(shapes[i]) : s.real(shapes[i]));
+    for (int i = 0; i < inputs; i++) operands.push_back(inputs == 3 && i == 0 ? s.mask(shapes[i]) : s.real(shapes[i]));
     s.add(std::move(operands), attrs);
   }
 }

@@ -1,5 +1,5 @@
-// Softmax along one axis, its logarithm, and the fused cross-entropy of logits with class labels. All shift by the maximum,
-// so nothing overflows; a row with a NaN or +∞, or of nothing but -∞, is NaN.
+// Softmax along one axis, its logarithm, and the fused cross-entropy of logits with class labels. All shift by the
+// maximum, so nothing overflows; a row with a NaN or +∞, or of nothing but -∞, is NaN.
 #include "kernels/softmax.h"
 
 #include <cmath>
@@ -46,20 +46,22 @@ template <bool kLog>
 void run_forward(const Call& call, const Tensor* out, void*, const Team& team) {
   const AxisLayout layout = layout_of(call, out[0]);
   if (out[0].dtype() == kF32)
-    kernels::softmax(layout, kLog, static_cast<const float*>(call.in(0).raw()), static_cast<float*>(out[0].raw()), team);
+    kernels::softmax(layout, kLog, static_cast<const float*>(call.in(0).raw()), static_cast<float*>(out[0].raw()),
+                     team);
   else
-    kernels::softmax(layout, kLog, static_cast<const double*>(call.in(0).raw()), static_cast<double*>(out[0].raw()), team);
+    kernels::softmax(layout, kLog, static_cast<const double*>(call.in(0).raw()), static_cast<double*>(out[0].raw()),
+                     team);
 }
 
 template <bool kLog>
 void run_gradient(const Call& call, const Tensor* out, void*, const Team& team) {
   const AxisLayout layout = layout_of(call, out[0]);
   if (out[0].dtype() == kF32)
-    kernels::softmax_grad(layout, kLog, static_cast<const float*>(call.in(0).raw()), static_cast<const float*>(call.in(1).raw()),
-                          static_cast<float*>(out[0].raw()), team);
+    kernels::softmax_grad(layout, kLog, static_cast<const float*>(call.in(0).raw()),
+                          static_cast<const float*>(call.in(1).raw()), static_cast<float*>(out[0].raw()), team);
   else
-    kernels::softmax_grad(layout, kLog, static_cast<const double*>(call.in(0).raw()), static_cast<const double*>(call.in(1).raw()),
-                          static_cast<double*>(out[0].raw()), team);
+    kernels::softmax_grad(layout, kLog, static_cast<const double*>(call.in(0).raw()),
+                          static_cast<const double*>(call.in(1).raw()), static_cast<double*>(out[0].raw()), team);
 }
 
 // Calls f(index) for the first element of every line along the axis.
@@ -132,7 +134,8 @@ void infer_labelled(const Call& call) {
   require_type(call, call.in(0).dtype());
   require_rank(call, 0, 2, "[rows, classes]");
   require_indices(call, 1);
-  if (call.in(1).rank() != 1 || call.in(1).size(0) != call.in(0).size(0)) fail(call, "labels do not fit", "give one label per row, [rows]");
+  if (call.in(1).rank() != 1 || call.in(1).size(0) != call.in(0).size(0))
+    fail(call, "labels do not fit", "give one label per row, [rows]");
   if (call.in(0).size(1) == 0) fail(call, "no classes", "logits are [rows, classes]");
 }
 void check_labels(const Call& call) { require_index_range(call, 1, INT64_MIN, call.in(0).size(1)); }
@@ -172,15 +175,16 @@ INGOT_OP(softmax_grad) = {
     .infer = infer_axis,
     .run = run_gradient<false>,
     .reference = reference_gradient<false>,
-    .gradient = [](Gradient& g) {
-      const int64_t axis = g.call().integer("axis");
-      const Tensor &y = g.in(0), &dy = g.in(1), u = g.dy();
-      if (g.wants(0)) {
-        const Tensor inner = subtract(dy, sum(multiply(dy, y), {axis}, true));
-        g.set(0, subtract(multiply(u, inner), multiply(dy, sum(multiply(u, y), {axis}, true))));
-      }
-      if (g.wants(1)) g.set(1, softmax_grad(y, u, axis));
-    },
+    .gradient =
+        [](Gradient& g) {
+          const int64_t axis = g.call().integer("axis");
+          const Tensor &y = g.in(0), &dy = g.in(1), u = g.dy();
+          if (g.wants(0)) {
+            const Tensor inner = subtract(dy, sum(multiply(dy, y), {axis}, true));
+            g.set(0, subtract(multiply(u, inner), multiply(dy, sum(multiply(u, y), {axis}, true))));
+          }
+          if (g.wants(1)) g.set(1, softmax_grad(y, u, axis));
+        },
     .samples = [](Samples& s) { sample_lines(s, 2); },
 };
 
@@ -204,55 +208,61 @@ INGOT_OP(log_softmax_grad) = {
     .infer = infer_axis,
     .run = run_gradient<true>,
     .reference = reference_gradient<true>,
-    .gradient = [](Gradient& g) {
-      const int64_t axis = g.call().integer("axis");
-      const Tensor p = exp(g.in(0)), u = g.dy();
-      if (g.wants(0)) g.set(0, negative(multiply(multiply(u, p), sum(g.in(1), {axis}, true))));
-      if (g.wants(1)) g.set(1, subtract(u, sum(multiply(u, p), {axis}, true)));
-    },
+    .gradient =
+        [](Gradient& g) {
+          const int64_t axis = g.call().integer("axis");
+          const Tensor p = exp(g.in(0)), u = g.dy();
+          if (g.wants(0)) g.set(0, negative(multiply(multiply(u, p), sum(g.in(1), {axis}, true))));
+          if (g.wants(1)) g.set(1, subtract(u, sum(multiply(u, p), {axis}, true)));
+        },
     .samples = [](Samples& s) { sample_lines(s, 2); },
 };
 
 INGOT_OP(softmax_cross_entropy) = {
     .name = "softmax_cross_entropy",
     .signature = "softmax_cross_entropy(logits, labels)",
-    .doc = "log Σ eˣ - x[label] for every row of logits [rows, classes] with labels [rows] (i32 or i64), to [rows]; a negative label gives 0.",
+    .doc =
+        "log Σ eˣ - x[label] for every row of logits [rows, classes] with labels [rows] (i32 or i64), to [rows]; a "
+        "negative label gives 0.",
     .family = "softmax",
-    .infer = [](const Call& call, Specs& out) {
-      infer_labelled(call);
-      out.add(call.in(0).dtype(), {call.in(0).size(0)});
-    },
+    .infer =
+        [](const Call& call, Specs& out) {
+          infer_labelled(call);
+          out.add(call.in(0).dtype(), {call.in(0).size(0)});
+        },
     .check = check_labels,
-    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-      const int64_t rows = call.in(0).size(0), classes = call.in(0).size(1);
-      void* loss = stage_out(out[0], scratch);
-      with_labels(call, scratch, team, [&](auto* logits, auto* labels) {
-        using T = std::remove_const_t<std::remove_pointer_t<decltype(logits)>>;
-        team.barrier();
-        kernels::softmax_cross_entropy(rows, classes, logits, classes, labels, static_cast<T*>(loss), team);
-      });
-      unstage(out[0], loss, team);
-    },
-    .scratch = [](const Call& call, const Tensor* out, int) {
-      return staging_bytes(out[0]) + staging_bytes(call.in(0)) + staging_bytes(call.in(1));
-    },
-    .reference = [](const Call& call, const Tensor* out) {
-      const Tensor& x = call.in(0);
-      for (int64_t r = 0; r < x.size(0); r++) {
-        const int64_t label = index_at(call.in(1), r);
-        double largest = -INFINITY, total = 0;
-        for (int64_t c = 0; c < x.size(1); c++) largest = std::fmax(largest, value(x, {r, 0}, 1, c));
-        for (int64_t c = 0; c < x.size(1); c++) total += std::exp(value(x, {r, 0}, 1, c) - largest);
-        store(out[0], {0}, 0, r, label < 0 ? 0 : largest + std::log(total) - value(x, {r, 0}, 1, label));
-      }
-    },
+    .run =
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          const int64_t rows = call.in(0).size(0), classes = call.in(0).size(1);
+          void* loss = stage_out(out[0], scratch);
+          with_labels(call, scratch, team, [&](auto* logits, auto* labels) {
+            using T = std::remove_const_t<std::remove_pointer_t<decltype(logits)>>;
+            team.barrier();
+            kernels::softmax_cross_entropy(rows, classes, logits, classes, labels, static_cast<T*>(loss), team);
+          });
+          unstage(out[0], loss, team);
+        },
+    .scratch = [](const Call& call, const Tensor* out,
+                  int) { return staging_bytes(out[0]) + staging_bytes(call.in(0)) + staging_bytes(call.in(1)); },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          const Tensor& x = call.in(0);
+          for (int64_t r = 0; r < x.size(0); r++) {
+            const int64_t label = index_at(call.in(1), r);
+            double largest = -INFINITY, total = 0;
+            for (int64_t c = 0; c < x.size(1); c++) largest = std::fmax(largest, value(x, {r, 0}, 1, c));
+            for (int64_t c = 0; c < x.size(1); c++) total += std::exp(value(x, {r, 0}, 1, c) - largest);
+            store(out[0], {0}, 0, r, label < 0 ? 0 : largest + std::log(total) - value(x, {r, 0}, 1, label));
+          }
+        },
     .gradient = [](Gradient& g) { g.set(0, softmax_cross_entropy_grad(g.in(0), g.in(1), g.dy())); },
-    .samples = [](Samples& s) {
-      s.add({s.real({1, 1}), s.indices({1}, 0, 1)});
-      s.add({s.real({5, 10}), s.indices({5}, 0, 10)});
-      s.add({s.real({6, 33}), s.indices({6}, -2, 33, kI32)});
-      s.add({s.real({0, 4}), s.indices({0}, 0, 4)});
-    },
+    .samples =
+        [](Samples& s) {
+          s.add({s.real({1, 1}), s.indices({1}, 0, 1)});
+          s.add({s.real({5, 10}), s.indices({5}, 0, 10)});
+          s.add({s.real({6, 33}), s.indices({6}, -2, 33, kI32)});
+          s.add({s.real({0, 4}), s.indices({0}, 0, 4)});
+        },
 };
 
 INGOT_OP(softmax_cross_entropy_grad) = {
@@ -260,48 +270,53 @@ INGOT_OP(softmax_cross_entropy_grad) = {
     .signature = "softmax_cross_entropy_grad(logits, labels, dloss)",
     .doc = "Gradient of softmax_cross_entropy: (softmax(x) - onehot(label)) · dloss per row, to [rows, classes].",
     .family = "softmax",
-    .infer = [](const Call& call, Specs& out) {
-      infer_labelled(call);
-      require_same_type(call, 0, 2);
-      if (call.in(2).rank() != 1 || call.in(2).size(0) != call.in(0).size(0)) fail(call, "dloss does not fit", "give one number per row, [rows]");
-      out.add(call.in(0).dtype(), call.in(0).shape());
-    },
+    .infer =
+        [](const Call& call, Specs& out) {
+          infer_labelled(call);
+          require_same_type(call, 0, 2);
+          if (call.in(2).rank() != 1 || call.in(2).size(0) != call.in(0).size(0))
+            fail(call, "dloss does not fit", "give one number per row, [rows]");
+          out.add(call.in(0).dtype(), call.in(0).shape());
+        },
     .check = check_labels,
-    .run = [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-      const int64_t rows = call.in(0).size(0), classes = call.in(0).size(1), step = call.in(2).strides()[0];
-      void* grad = stage_out(out[0], scratch);
-      with_labels(call, scratch, team, [&](auto* logits, auto* labels) {
-        using T = std::remove_const_t<std::remove_pointer_t<decltype(logits)>>;
-        team.barrier();
-        kernels::softmax_cross_entropy_grad(rows, classes, logits, classes, labels, static_cast<const T*>(call.in(2).raw()), step,
-                                            static_cast<T*>(grad), classes, team);
-      });
-      unstage(out[0], grad, team);
-    },
-    .scratch = [](const Call& call, const Tensor* out, int) {
-      return staging_bytes(out[0]) + staging_bytes(call.in(0)) + staging_bytes(call.in(1));
-    },
-    .reference = [](const Call& call, const Tensor* out) {
-      const Tensor& x = call.in(0);
-      for (int64_t r = 0; r < x.size(0); r++) {
-        const int64_t label = index_at(call.in(1), r);
-        double largest = -INFINITY, total = 0;
-        for (int64_t c = 0; c < x.size(1); c++) largest = std::fmax(largest, value(x, {r, 0}, 1, c));
-        for (int64_t c = 0; c < x.size(1); c++) total += std::exp(value(x, {r, 0}, 1, c) - largest);
-        const double scale = value(call.in(2), {0}, 0, r);
-        for (int64_t c = 0; c < x.size(1); c++) {
-          const double p = std::exp(value(x, {r, 0}, 1, c) - largest) / total;
-          store(out[0], {r, 0}, 1, c, label < 0 ? 0 : (p - (c == label ? 1 : 0)) * scale);
-        }
-      }
-    },
+    .run =
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          const int64_t rows = call.in(0).size(0), classes = call.in(0).size(1), step = call.in(2).strides()[0];
+          void* grad = stage_out(out[0], scratch);
+          with_labels(call, scratch, team, [&](auto* logits, auto* labels) {
+            using T = std::remove_const_t<std::remove_pointer_t<decltype(logits)>>;
+            team.barrier();
+            kernels::softmax_cross_entropy_grad(rows, classes, logits, classes, labels,
+                                                static_cast<const T*>(call.in(2).raw()), step, static_cast<T*>(grad),
+                                                classes, team);
+          });
+          unstage(out[0], grad, team);
+        },
+    .scratch = [](const Call& call, const Tensor* out,
+                  int) { return staging_bytes(out[0]) + staging_bytes(call.in(0)) + staging_bytes(call.in(1)); },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          const Tensor& x = call.in(0);
+          for (int64_t r = 0; r < x.size(0); r++) {
+            const int64_t label = index_at(call.in(1), r);
+            double largest = -INFINITY, total = 0;
+            for (int64_t c = 0; c < x.size(1); c++) largest = std::fmax(largest, value(x, {r, 0}, 1, c));
+            for (int64_t c = 0; c < x.size(1); c++) total += std::exp(value(x, {r, 0}, 1, c) - largest);
+            const double scale = value(call.in(2), {0}, 0, r);
+            for (int64_t c = 0; c < x.size(1); c++) {
+              const double p = std::exp(value(x, {r, 0}, 1, c) - largest) / total;
+              store(out[0], {r, 0}, 1, c, label < 0 ? 0 : (p - (c == label ? 1 : 0)) * scale);
+            }
+          }
+        },
     .not_differentiable = "it is fused for speed; for second derivatives compose log_softmax and gather",
-    .samples = [](Samples& s) {
-      s.add({s.real({1, 1}), s.indices({1}, 0, 1), s.real({1})});
-      s.add({s.real({5, 10}), s.indices({5}, 0, 10), s.real({5})});
-      s.add({s.real({6, 33}), s.indices({6}, -2, 33, kI32), s.real({6})});
-      s.add({s.real({0, 4}), s.indices({0}, 0, 4), s.real({0})});
-    },
+    .samples =
+        [](Samples& s) {
+          s.add({s.real({1, 1}), s.indices({1}, 0, 1), s.real({1})});
+          s.add({s.real({5, 10}), s.indices({5}, 0, 10), s.real({5})});
+          s.add({s.real({6, 33}), s.indices({6}, -2, 33, kI32), s.real({6})});
+          s.add({s.real({0, 4}), s.indices({0}, 0, 4), s.real({0})});
+        },
 };
 
 }  // namespace ingot
