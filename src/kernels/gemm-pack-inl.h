@@ -1,8 +1,11 @@
 // Packing for the matrix product: panels of b as the micro-kernel reads them, blocks of a as tiles of rows.
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+
+#include "kernels/gemm-tile-inl.h"
 
 #if defined(INGOT_KERNELS_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef INGOT_KERNELS_GEMM_PACK_INL_H_
@@ -43,11 +46,12 @@ HWY_INLINE hn::Vec<D> load_few(D d, const T* from, int64_t n) {
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const T* from, int64_t stride, int64_t first, int64_t rows) {
   if constexpr (static_cast<int64_t>(hn::MaxLanes(D())) == kBlock<T>) {
-    return hn::LoadU(d, from + HWY_MIN(first, rows - 1) * stride);
+    return hn::LoadU(d, from + std::min<int64_t>(first, rows - 1) * stride);
   } else {
     const hn::Half<D> half;
     constexpr int64_t kUpper = static_cast<int64_t>(hn::MaxLanes(D())) / 2;
-    return hn::Combine(d, load_blocks(half, from, stride, first + kUpper, rows), load_blocks(half, from, stride, first, rows));
+    return hn::Combine(d, load_blocks(half, from, stride, first + kUpper, rows),
+                       load_blocks(half, from, stride, first, rows));
   }
 }
 
@@ -58,8 +62,10 @@ HWY_INLINE void transpose(D d, const T* from, int64_t stride, int64_t rows, hn::
     const hn::Repartition<double, D> wide;
     const auto r0 = load_blocks(d, from, stride, 0, rows), r1 = load_blocks(d, from, stride, 1, rows);
     const auto r2 = load_blocks(d, from, stride, 2, rows), r3 = load_blocks(d, from, stride, 3, rows);
-    const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, r0, r1)), high01 = hn::BitCast(wide, hn::InterleaveUpper(d, r0, r1));
-    const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, r2, r3)), high23 = hn::BitCast(wide, hn::InterleaveUpper(d, r2, r3));
+    const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, r0, r1)),
+               high01 = hn::BitCast(wide, hn::InterleaveUpper(d, r0, r1));
+    const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, r2, r3)),
+               high23 = hn::BitCast(wide, hn::InterleaveUpper(d, r2, r3));
     out[0] = hn::BitCast(d, hn::InterleaveLower(wide, low01, low23));
     out[1] = hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23));
     out[2] = hn::BitCast(d, hn::InterleaveLower(wide, high01, high23));
@@ -71,22 +77,19 @@ HWY_INLINE void transpose(D d, const T* from, int64_t stride, int64_t rows, hn::
   }
 }
 
-// k rows of `width` columns of b, to rows of a whole panel (or half of one, when that is enough); the columns beyond are junk
-// that only junk results see.
+// k rows of `width` columns of b, to rows of a whole panel (or half of one, when that is enough); the columns beyond
+// are junk that only junk results see.
 template <class T>
 void pack_panel(int64_t k, int64_t width, const T* HWY_RESTRICT b, int64_t b_row, int64_t b_col, T* HWY_RESTRICT to) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kWidth = kLanes<T>;
   const int64_t vectors = width > kWidth ? 2 : 1, to_row = vectors * kWidth;
   if (b_col == 1) {
-    for (int64_t v = 0; v < vectors; ++v) {
-      const int64_t here = HWY_MIN(kWidth, width - v * kWidth);
-      const T* from = b + v * kWidth;
-      if (here == kWidth) {
-        for (int64_t p = 0; p < k; ++p) hn::Store(hn::LoadU(d, from + p * b_row), d, to + p * to_row + v * kWidth);
-      } else {
-        for (int64_t p = 0; p < k; ++p) hn::Store(load_few(d, from + p * b_row, here), d, to + p * to_row + v * kWidth);
-      }
+    const int64_t last = width - (vectors - 1) * kWidth;  // in the last vector
+    for (int64_t p = 0; p < k; ++p, b += b_row, to += to_row) {
+      if (vectors == 2) hn::Store(hn::LoadU(d, b), d, to);
+      const T* from = b + to_row - kWidth;
+      hn::Store(last == kWidth ? hn::LoadU(d, from) : load_few(d, from, last), d, to + to_row - kWidth);
     }
     return;
   }
@@ -95,7 +98,7 @@ void pack_panel(int64_t k, int64_t width, const T* HWY_RESTRICT b, int64_t b_row
     for (; p + kBlock<T> <= k; p += kBlock<T>) {
       for (int64_t v = 0; v < vectors; ++v) {
         hn::Vec<decltype(d)> column[kBlock<T>];
-        transpose(d, b + p + v * kWidth * b_col, b_col, HWY_MIN(kWidth, width - v * kWidth), column);
+        transpose(d, b + p + v * kWidth * b_col, b_col, std::min<int64_t>(kWidth, width - v * kWidth), column);
         for (int64_t q = 0; q < kBlock<T>; ++q) hn::Store(column[q], d, to + (p + q) * to_row + v * kWidth);
       }
     }
@@ -105,31 +108,53 @@ void pack_panel(int64_t k, int64_t width, const T* HWY_RESTRICT b, int64_t b_row
   }
 }
 
-// `rows` rows of a and k columns, to k groups of `rows` elements. Whole vectors are stored, each over the surplus of the one
-// before: up to a vector of junk lands behind the end.
+// `rows` rows of a and k columns, to k groups of `rows` elements; `rows_below` more rows follow in memory. Whole
+// vectors are stored, each over the surplus of the one before; the last groups go one by one, so nothing lands behind
+// the end.
 template <class T>
 void pack_rows(int64_t k, int64_t rows, int64_t rows_below, const T* HWY_RESTRICT a, int64_t a_row, int64_t a_col,
                T* HWY_RESTRICT to) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kWidth = kLanes<T>;
   constexpr int64_t kGroups = (kTileRows + kWidth - 1) / kWidth;
+  const int64_t groups = (rows + kWidth - 1) / kWidth, surplus = groups * kWidth - rows;
+  const int64_t whole = k - (surplus + rows - 1) / rows;
   int64_t p = 0;
-  if (a_row == 1 && rows_below >= kGroups * kWidth - rows) {
-    for (; p < k; ++p)
-      for (int64_t group = 0; group * kWidth < rows; ++group)
+  if (a_row == 1 && rows_below >= surplus) {
+    for (; p < whole; ++p)
+      for (int64_t group = 0; group < groups; ++group)
         hn::StoreU(hn::LoadU(d, a + p * a_col + group * kWidth), d, to + p * rows + group * kWidth);
   } else if (a_col == 1) {
-    for (; p + kBlock<T> <= k; p += kBlock<T>) {
+    for (; p + kBlock<T> <= whole; p += kBlock<T>) {
       hn::Vec<decltype(d)> column[kGroups][kBlock<T>];
-      for (int64_t group = 0; group * kWidth < rows; ++group)
+      for (int64_t group = 0; group < groups; ++group)
         transpose(d, a + p + group * kWidth * a_row, a_row, rows - group * kWidth, column[group]);
       for (int64_t q = 0; q < kBlock<T>; ++q)
-        for (int64_t group = 0; group * kWidth < rows; ++group)
+        for (int64_t group = 0; group < groups; ++group)
           hn::StoreU(column[group][q], d, to + (p + q) * rows + group * kWidth);
     }
   }
   for (; p < k; ++p)
     for (int64_t i = 0; i < rows; ++i) to[p * rows + i] = a[i * a_row + p * a_col];
+}
+
+// m rows of a to rows that are contiguous along k.
+template <class T>
+void pack_along_k(int64_t m, int64_t k, const T* HWY_RESTRICT a, int64_t a_row, int64_t a_col, T* HWY_RESTRICT to) {
+  const hn::ScalableTag<T> d;
+  int64_t i = 0;
+  const int64_t whole = k / kLanes<T> * kLanes<T>;
+  for (; a_row == 1 && i + kBlock<T> <= m; i += kBlock<T>) {
+    for (int64_t p = 0; p < whole; p += kLanes<T>) {
+      hn::Vec<decltype(d)> row[kBlock<T>];
+      transpose(d, a + i + p * a_col, a_col, kLanes<T>, row);
+      for (int64_t q = 0; q < kBlock<T>; ++q) hn::StoreU(row[q], d, to + (i + q) * k + p);
+    }
+    for (int64_t q = 0; q < kBlock<T>; ++q)
+      for (int64_t p = whole; p < k; ++p) to[(i + q) * k + p] = a[i + q + p * a_col];
+  }
+  for (; i < m; ++i)
+    for (int64_t p = 0; p < k; ++p) to[i * k + p] = a[i * a_row + p * a_col];
 }
 
 }  // namespace ingot::kernels::HWY_NAMESPACE

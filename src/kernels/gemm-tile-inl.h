@@ -32,10 +32,10 @@ struct Output {
   T* c;
   int64_t c_row;
   T alpha;
-  bool add;
-  const T* column_bias;  // or null
-  const T* row_bias;     // or null
-  bool relu;
+  bool add = false;
+  const T* column_bias = nullptr;
+  const T* row_bias = nullptr;
+  bool relu = false;
 };
 
 template <int kRows, int kVectors, class T>
@@ -45,45 +45,40 @@ HWY_INLINE void finish_tile(hn::Vec<hn::ScalableTag<T>> (&sum)[kRows][kVectors],
   const auto alpha = hn::Set(d, out.alpha);
   if (out.add) {
     HWY_UNROLL(16)
-    for (int i = 0; i < kRows; ++i)
-      HWY_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v)
-        sum[i][v] = hn::MulAdd(sum[i][v], alpha, hn::LoadU(d, c + i * out.c_row + v * kLanes<T>));
+    for (int i = 0; i < kRows; ++i) HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v)
+      sum[i][v] = hn::MulAdd(sum[i][v], alpha, hn::LoadU(d, c + i * out.c_row + v * kLanes<T>));
   } else if (out.alpha != T(1)) {
     HWY_UNROLL(16)
-    for (int i = 0; i < kRows; ++i)
-      HWY_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Mul(sum[i][v], alpha);
+    for (int i = 0; i < kRows; ++i) HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Mul(sum[i][v], alpha);
   }
   if (out.column_bias != nullptr) {
     HWY_UNROLL(16)
-    for (int i = 0; i < kRows; ++i)
-      HWY_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Add(sum[i][v], hn::LoadU(d, out.column_bias + v * kLanes<T>));
+    for (int i = 0; i < kRows; ++i) HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Add(sum[i][v], hn::LoadU(d, out.column_bias + v * kLanes<T>));
   }
   if (out.row_bias != nullptr) {
     HWY_UNROLL(16)
-    for (int i = 0; i < kRows; ++i)
-      HWY_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Add(sum[i][v], hn::Set(d, out.row_bias[i]));
+    for (int i = 0; i < kRows; ++i) HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Add(sum[i][v], hn::Set(d, out.row_bias[i]));
   }
   if (out.relu) {
     HWY_UNROLL(16)
-    for (int i = 0; i < kRows; ++i)
-      HWY_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Max(hn::Zero(d), sum[i][v]);  // in this order NaN stays NaN
+    for (int i = 0; i < kRows; ++i) HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Max(hn::Zero(d), sum[i][v]);  // in this order NaN stays NaN
   }
   HWY_UNROLL(16)
-  for (int i = 0; i < kRows; ++i)
-    HWY_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[i][v], d, c + i * out.c_row + v * kLanes<T>);
+  for (int i = 0; i < kRows; ++i) HWY_UNROLL(8)
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[i][v], d, c + i * out.c_row + v * kLanes<T>);
 }
 
-// kRows rows of a times kVectors vectors of columns of b. `a_stride` goes from row to row when a is row-major, else from k to
-// k. Each element is one chain of MulAdd along k, so its bits do not depend on the tile it falls into.
-template <int kRows, int kVectors, bool kRowMajorA, class T>
+// kRows rows of a times kVectors vectors of columns of b. `a_stride` goes from row to row when a is row-major, else
+// from k to k. Each element is one chain of MulAdd along k, so its bits do not depend on the tile it falls into. With
+// kKeepB the rows of b are also left in `panel`, one behind the other: packing that costs next to nothing.
+template <int kRows, int kVectors, bool kRowMajorA, bool kKeepB, class T>
 void tile(int64_t k, const T* HWY_RESTRICT a, int64_t a_stride, const T* HWY_RESTRICT b, int64_t b_stride,
-          const Output<T>& out) {
+          T* HWY_RESTRICT panel, const Output<T>& out) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   V sum[kRows][kVectors];
@@ -97,7 +92,11 @@ void tile(int64_t k, const T* HWY_RESTRICT a, int64_t a_stride, const T* HWY_RES
   for (int64_t p = 0; p < k; ++p) {
     V right[kVectors];
     HWY_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) right[v] = hn::LoadU(d, b + v * kLanes<T>);
+    for (int v = 0; v < kVectors; ++v) {
+      right[v] = hn::LoadU(d, b + v * kLanes<T>);
+      if constexpr (kKeepB) hn::Store(right[v], d, panel + v * kLanes<T>);
+    }
+    if constexpr (kKeepB) panel += kVectors * kLanes<T>;
     HWY_UNROLL(16)
     for (int i = 0; i < kRows; ++i) {
       const V left = hn::Set(d, kRowMajorA ? a[i * a_stride] : a[i]);
@@ -111,15 +110,15 @@ void tile(int64_t k, const T* HWY_RESTRICT a, int64_t a_stride, const T* HWY_RES
 }
 
 template <class T>
-using TileFn = void (*)(int64_t, const T*, int64_t, const T*, int64_t, const Output<T>&);
+using TileFn = void (*)(int64_t, const T*, int64_t, const T*, int64_t, T*, const Output<T>&);
 
 // tile<rows, kVectors, kRowMajorA> for rows from 1 to kMost.
-template <class T, int kVectors, bool kRowMajorA, int kMost>
+template <class T, int kVectors, bool kRowMajorA, bool kKeepB, int kMost>
 TileFn<T> choose_tile(int64_t rows) {
   if constexpr (kMost > 1) {
-    if (rows != kMost) return choose_tile<T, kVectors, kRowMajorA, kMost - 1>(rows);
+    if (rows != kMost) return choose_tile<T, kVectors, kRowMajorA, kKeepB, kMost - 1>(rows);
   }
-  return &tile<kMost, kVectors, kRowMajorA, T>;
+  return &tile<kMost, kVectors, kRowMajorA, kKeepB, T>;
 }
 
 }  // namespace ingot::kernels::HWY_NAMESPACE

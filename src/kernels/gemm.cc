@@ -10,47 +10,43 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/gemm-tile-inl.h"
-//
-#include "kernels/gemm-pack-inl.h"
-//
 #include "kernels/gemm-dot-inl.h"
+#include "kernels/gemm-finish-inl.h"
+#include "kernels/gemm-pack-inl.h"
+#include "kernels/gemm-tile-inl.h"
 
 #ifndef INGOT_KERNELS_GEMM_CC_ONCE_
 #define INGOT_KERNELS_GEMM_CC_ONCE_
-int64_t knob[8] = {384, 192, 0, 0, 24, 0, 0, 0};
 namespace ingot::kernels {
 namespace {
 
-// Blocks are sized for 32 KB and 512 KB of first and second cache: a panel of b (64 bytes wide) stays in the first, a
-// block of a in the second.
-int64_t kMostBlockK() { return knob[0]; }
-int64_t kMostBlockM() { return knob[1]; }
-constexpr int64_t kMostBlockN = 2048;
-constexpr int64_t kPanelBytes = 128;  // the widest panel of any target
+// Blocks are sized for 32 KB and 512 KB of first and second cache: a panel of b stays in the first, a block of a in the
+// second. Measured flat around these values.
+constexpr int64_t kMostBlockK = 384, kMostBlockM = 192, kMostBlockN = 2048;
+constexpr int64_t kReadInPlace = 64 * 1024;  // an a of that many elements stays in the second cache: no packing
+constexpr int64_t kMostPanelBytes = 128;     // of any target
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
 
-// Blocks of k decide how sums are grouped, so their size depends on k alone.
-int64_t block_of(int64_t n, int64_t most, int64_t grain) {
+// Equal blocks of at most about `most`, in multiples of `grain`.
+int64_t block_size(int64_t n, int64_t most, int64_t grain) {
   const int64_t blocks = std::max<int64_t>(1, divide_up(n, most));
-  return divide_up(divide_up(n, blocks), grain) * grain;
+  return round_up(divide_up(n, blocks), grain);
 }
-int64_t block_k(int64_t k) { return block_of(k, kMostBlockK(), 4); }
 
-// Elements of scratch for one member: a block of a, panels of b.
+// Blocks of k decide how sums are grouped, so nothing but k decides their size.
+int64_t block_k(int64_t k) { return block_size(k, kMostBlockK, 4); }
+
+// One member's scratch, in elements: rows of a, panels of b. Panels are kept only when several blocks of rows use them.
 template <class T>
 struct Scratch {
-  static constexpr int64_t kPanelWidth = kPanelBytes / static_cast<int64_t>(sizeof(T));
+  static constexpr int64_t kGrain = kMostPanelBytes / static_cast<int64_t>(sizeof(T));
   int64_t a, b;
-  explicit Scratch(const Gemm<T>& g) {
-    const int64_t k = block_k(g.k), widest = std::max(g.m, g.n);  // the problem may be transposed
-    a = std::max(k * std::min(widest, kMostBlockM() + 8), g.k) + kPanelWidth;
-    b = k * (std::min(widest, kMostBlockN) + kPanelWidth);
-    a = divide_up(a, kPanelWidth) * kPanelWidth;
-    b = divide_up(b, kPanelWidth) * kPanelWidth;
+  Scratch(int64_t m, int64_t n, int64_t k) {
+    a = round_up(std::max(block_k(k) * std::min(m, kMostBlockM + kGrain), std::min(m * k, kReadInPlace)), kGrain);
+    b = block_k(k) * (m > kMostBlockM ? round_up(std::min(n, kMostBlockN), kGrain) : kGrain);
   }
-  int64_t bytes() const { return (a + b) * static_cast<int64_t>(sizeof(T)); }
 };
 
 }  // namespace
@@ -59,150 +55,138 @@ struct Scratch {
 
 HWY_BEFORE_NAMESPACE();
 namespace ingot::kernels::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 namespace {
 
-constexpr int64_t kBufferVectors = 2 * kTileRows;
-
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V activate(D d, V x, Activation activation) {
-  switch (activation) {
-    case Activation::kRelu: return hn::Max(hn::Zero(d), x);
-    default: return x;
-  }
-}
-
-// Whole-vector form of what a tile does inline, for results that sit in a buffer: narrow tiles, any strides of c, every
-// activation.
-template <class T>
-void finish_buffer(const T* HWY_RESTRICT buffer, int64_t buffer_row, int64_t rows, int64_t columns, const Output<T>& out,
-                   int64_t c_col, Activation activation) {
-  const hn::ScalableTag<T> d;
-  constexpr int64_t kWidth = kLanes<T>;
-  HWY_ALIGN T lane[kLanes<T>] = {};
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; j += kWidth) {
-      const int64_t width = std::min(kWidth, columns - j);
-      const bool whole = width == kWidth && c_col == 1;
-      T* c = out.c + i * out.c_row + j * c_col;
-      auto x = hn::LoadU(d, buffer + i * buffer_row + j);
-      if (out.add) {
-        if (!whole)
-          for (int64_t q = 0; q < width; ++q) lane[q] = c[q * c_col];
-        x = hn::MulAdd(x, hn::Set(d, out.alpha), whole ? hn::LoadU(d, c) : hn::Load(d, lane));
-      } else {
-        x = hn::Mul(x, hn::Set(d, out.alpha));
-      }
-      if (out.column_bias != nullptr)
-        x = hn::Add(x, width == kWidth ? hn::LoadU(d, out.column_bias + j) : load_few(d, out.column_bias + j, width));
-      if (out.row_bias != nullptr) x = hn::Add(x, hn::Set(d, out.row_bias[i]));
-      x = activate(d, x, activation);
-      if (whole) {
-        hn::StoreU(x, d, c);
-      } else {
-        hn::Store(x, d, lane);
-        if (c_col == 1) {
-          copy_few(c, lane, width);
-        } else {
-          for (int64_t q = 0; q < width; ++q) c[q * c_col] = lane[q];
-        }
-      }
-    }
-  }
-}
-
-// How rows are cut into tiles: `bigger` of small + 1 rows, then the others of `small` rows.
+// How rows are cut into tiles: `bigger` of small + 1 rows, then the others of `small` rows. Equal tiles, because a tile
+// of a row or two cannot keep the multipliers busy.
 struct RowTiles {
   int64_t count, small, bigger;
   RowTiles(int64_t rows, int64_t most) : count(divide_up(rows, most)), small(rows / count), bigger(rows % count) {}
+  int64_t rows(int64_t tile_index) const { return small + (tile_index < bigger ? 1 : 0); }
 };
 
-// One member's part of a product, or one of its products: a Gemm whose m and n are that part's.
+// A block of k: what it adds to c, and whether c is then finished.
+struct Depth {
+  int64_t k0, k;
+  bool first, last;
+};
+
+// A panel of b as the tiles read it. With `keep`, the first tile reads b itself and leaves the panel there for the
+// others.
+template <class T>
+struct Panel {
+  const T* b;
+  int64_t b_row;
+  T* keep;
+};
+
+// One member's part of one product, by tiles: g's m and n are that part's.
 template <class T>
 class Tiles {
  public:
-  Tiles(const Gemm<T>& g, T* scratch_a, T* scratch_b) : g_(g), scratch_a_(scratch_a), scratch_b_(scratch_b) {}
+  Tiles(const Gemm<T>& g, T* scratch_a, T* scratch_b)
+      : g_(g),
+        scratch_a_(scratch_a),
+        scratch_b_(scratch_b),
+        a_in_place_((g.a_col == 1 || g.a_row == 1) && g.m * g.k <= kReadInPlace),
+        b_in_place_(g.b_col == 1 && g.m <= 4 * kTileRows),
+        block_m_(a_in_place_ ? g.m : block_size(g.m, kMostBlockM, kTileRows)) {}
 
   void run() {
-    const int64_t step_k = block_k(g_.k);
-    const bool direct_a = (g_.a_col == 1 || g_.a_row == 1) && reads_a_in_place();
-    const int64_t step_m = direct_a ? g_.m : block_of(g_.m, kMostBlockM(), kTileRows);
+    const int64_t step = block_k(g_.k);
     for (int64_t n0 = 0; n0 < g_.n; n0 += kMostBlockN) {
       const int64_t n = std::min(kMostBlockN, g_.n - n0);
       int64_t k0 = 0;
       do {  // once even when k is zero: c still gets its biases
-        const int64_t k = std::min(step_k, g_.k - k0);
-        for (int64_t m0 = 0; m0 < g_.m; m0 += step_m)
-          block(m0, std::min(step_m, g_.m - m0), n0, n, k0, k, direct_a, step_m < g_.m);
-        k0 += step_k;
+        const Depth depth{k0, std::min(step, g_.k - k0), k0 == 0, k0 + step >= g_.k};
+        for (int64_t m0 = 0; m0 < g_.m; m0 += block_m_) run_block(m0, std::min(block_m_, g_.m - m0), n0, n, depth);
+        k0 += step;
       } while (k0 < g_.k);
     }
   }
 
  private:
-  bool reads_a_in_place() const { return knob[2] ? knob[2] == 1 : g_.m * g_.k <= 64 * 1024 ; }
-  bool reads_b_in_place(int64_t m) const { return m <= knob[4]; }
-
-  void block(int64_t m0, int64_t m, int64_t n0, int64_t n, int64_t k0, int64_t k, bool direct_a, bool keep_panels) {
-    if (!direct_a) pack_a(m0, m, k0, k);
-    const bool direct_b = g_.b_col == 1 && reads_b_in_place(g_.m);
-    const int64_t wide = direct_a && direct_b && m <= 3 ? (m == 1 ? 8 : 4) * kLanes<T> : 0;
-    int64_t step;
-    for (int64_t j = 0; j < n; j += step) {
-      step = wide > 0 && n - j >= wide ? wide : std::min(kPanel<T>, n - j);
-      const T* b = g_.b + k0 * g_.b_row + (n0 + j) * g_.b_col;
-      int64_t b_row = g_.b_row;
-      if (!direct_b || (step % kLanes<T>) != 0) {
-        T* panel = scratch_b_ + (keep_panels ? j * k : 0);
-        if (!keep_panels || m0 == 0) pack_panel(k, step, b, g_.b_row, g_.b_col, panel);
-        b = panel;
-        b_row = step > kLanes<T> ? kPanel<T> : kLanes<T>;
-      }
-      columns(m0, m, n0 + j, step, k0, k, direct_a, b, b_row);
+  void run_block(int64_t m0, int64_t m, int64_t n0, int64_t n, const Depth& depth) {
+    if (!a_in_place_) pack_block(m0, m, depth);
+    // Few rows take more columns at a time, for as many sums as other tiles have.
+    const int64_t wide = a_in_place_ && b_in_place_ && m <= 3 ? (m == 1 ? 8 : 4) * kLanes<T> : kPanel<T>;
+    int64_t width;
+    for (int64_t j = n0; j < n0 + n; j += width) {
+      width = n0 + n - j >= wide ? wide : std::min(kPanel<T>, n0 + n - j);
+      T* kept = scratch_b_ + (block_m_ < g_.m ? (j - n0) * depth.k : 0);
+      run_panel(m0, m, j, width, depth, panel(j, width, depth, kept, m0 == 0 || block_m_ >= g_.m));
     }
   }
 
-  void pack_a(int64_t m0, int64_t m, int64_t k0, int64_t k) {
+  void pack_block(int64_t m0, int64_t m, const Depth& depth) {
     const RowTiles tiles(m, kTileRows);
-    for (int64_t t = 0, i = 0; t < tiles.count; ++t) {
-      const int64_t rows = tiles.small + (t < tiles.bigger);
-      pack_rows(k, rows, g_.m - m0 - i - rows, g_.a + (m0 + i) * g_.a_row + k0 * g_.a_col, g_.a_row, g_.a_col, scratch_a_ + i * k);
-      i += rows;
+    // A column-major a is read in strips of whole cache lines.
+    const int64_t strip = g_.a_row == 1 ? 16 : std::max<int64_t>(depth.k, 1);
+    for (int64_t p = 0; p < depth.k; p += strip) {
+      for (int64_t t = 0, i = 0; t < tiles.count; i += tiles.rows(t++)) {
+        const int64_t rows = tiles.rows(t);
+        const T* from = g_.a + (m0 + i) * g_.a_row + (depth.k0 + p) * g_.a_col;
+        pack_rows(std::min(strip, depth.k - p), rows, g_.m - m0 - i - rows, from, g_.a_row, g_.a_col,
+                  scratch_a_ + i * depth.k + p * rows);
+      }
     }
   }
 
-  static TileFn<T> kernel(int64_t rows, int64_t vectors, bool row_major) {
+  Panel<T> panel(int64_t j, int64_t width, const Depth& depth, T* kept, bool first_use) const {
+    const T* b = g_.b + depth.k0 * g_.b_row + j * g_.b_col;
+    if (b_in_place_ && width % kLanes<T> == 0) return {b, g_.b_row, nullptr};
+    const int64_t kept_row = width > kLanes<T> ? kPanel<T> : kLanes<T>;
+    if (!first_use) return {kept, kept_row, nullptr};
+    if (g_.b_col == 1 && width == kPanel<T>) return {b, g_.b_row, kept};
+    pack_panel(depth.k, width, b, g_.b_row, g_.b_col, kept);
+    return {kept, kept_row, nullptr};
+  }
+
+  template <bool kRowMajorA>
+  static TileFn<T> kernel(int64_t rows, int64_t vectors, bool keep) {
     switch (vectors) {
-      case 1:
-        return row_major ? choose_tile<T, 1, true, 2 * kTileRows>(rows) : choose_tile<T, 1, false, 2 * kTileRows>(rows);
-      case 2: return row_major ? choose_tile<T, 2, true, kTileRows>(rows) : choose_tile<T, 2, false, kTileRows>(rows);
-      case 4: return row_major ? choose_tile<T, 4, true, 3>(rows) : choose_tile<T, 4, false, 3>(rows);
-      default: return &tile<1, 8, false, T>;
+      case 1: return choose_tile<T, 1, kRowMajorA, false, 2 * kTileRows>(rows);
+      case 2:
+        if (keep) return choose_tile<T, 2, kRowMajorA, true, kTileRows>(rows);
+        return choose_tile<T, 2, kRowMajorA, false, kTileRows>(rows);
+      case 4: return choose_tile<T, 4, kRowMajorA, false, 3>(rows);
+      default: return choose_tile<T, 8, kRowMajorA, false, 1>(rows);
     }
   }
 
-  // All rows of a block times one panel of b.
-  void columns(int64_t m0, int64_t m, int64_t j, int64_t width, int64_t k0, int64_t k, bool direct_a, const T* b, int64_t b_row) {
-    const bool last = k0 + k >= g_.k;
+  Output<T> output(int64_t m0, int64_t j, const Depth& depth) const {
+    return {.c = g_.c + m0 * g_.c_row + j * g_.c_col,
+            .c_row = g_.c_row,
+            .alpha = g_.alpha,
+            .add = g_.accumulate || !depth.first,
+            .column_bias = depth.last && g_.column_bias != nullptr ? g_.column_bias + j : nullptr,
+            .row_bias = depth.last && g_.row_bias != nullptr ? g_.row_bias + m0 : nullptr,
+            .relu = depth.last && g_.activation == Activation::kRelu};
+  }
+
+  // The rows of a block times one panel of b.
+  void run_panel(int64_t m0, int64_t m, int64_t j, int64_t width, const Depth& depth, Panel<T> panel) {
     const int64_t vectors = divide_up(width, kLanes<T>);
-    const bool row_major = direct_a && (g_.a_col == 1 && (vectors < 8));
-    const RowTiles tiles(m, vectors == 1 && direct_a ? 2 * kTileRows : kTileRows);
-    const TileFn<T> small = kernel(tiles.small, vectors, row_major);
-    const TileFn<T> bigger = tiles.bigger > 0 ? kernel(tiles.small + 1, vectors, row_major) : small;
-    const bool buffered =
-        g_.c_col != 1 || width % kLanes<T> != 0 || (last && g_.activation > Activation::kRelu);
-    HWY_ALIGN T buffer[kBufferVectors * kLanes<T>];
-    const Output<T> to_buffer{buffer, vectors * kLanes<T>, T(1), false, nullptr, nullptr, false};
-    Output<T> out{g_.c + m0 * g_.c_row + j * g_.c_col, g_.c_row, g_.alpha, g_.accumulate || k0 > 0,
-                  last && g_.column_bias != nullptr ? g_.column_bias + j : nullptr,
-                  last && g_.row_bias != nullptr ? g_.row_bias + m0 : nullptr, last && g_.activation == Activation::kRelu};
-    const Activation activation = last ? g_.activation : Activation::kNone;
+    const bool row_major = a_in_place_ && g_.a_col == 1;
+    const RowTiles tiles(m, vectors == 1 && a_in_place_ ? 2 * kTileRows : kTileRows);
+    const auto kernel_for = [&](int64_t rows, bool keep) {
+      return row_major ? kernel<true>(rows, vectors, keep) : kernel<false>(rows, vectors, keep);
+    };
+    const TileFn<T> small = kernel_for(tiles.small, false);
+    const TileFn<T> bigger = tiles.bigger > 0 ? kernel_for(tiles.small + 1, false) : small;
+    const Activation activation = depth.last ? g_.activation : Activation::kNone;
+    const bool buffered = g_.c_col != 1 || width % kLanes<T> != 0 || activation > Activation::kRelu;
+    HWY_ALIGN T buffer[2 * kTileRows * kLanes<T>];
+    const Output<T> to_buffer{.c = buffer, .c_row = vectors * kLanes<T>, .alpha = T(1)};
+    Output<T> out = output(m0, j, depth);
     for (int64_t t = 0, i = 0; t < tiles.count; ++t) {
-      const int64_t rows = tiles.small + (t < tiles.bigger);
-      const T* a = direct_a ? g_.a + (m0 + i) * g_.a_row + k0 * g_.a_col : scratch_a_ + i * k;
-      const int64_t a_stride = !direct_a ? rows : row_major ? g_.a_row : g_.a_col;
-      (t < tiles.bigger ? bigger : small)(k, a, a_stride, b, b_row, buffered ? to_buffer : out);
-      if (buffered) finish_buffer(buffer, vectors * kLanes<T>, rows, width, out, g_.c_col, activation);
+      const int64_t rows = tiles.rows(t);
+      const T* a = a_in_place_ ? g_.a + (m0 + i) * g_.a_row + depth.k0 * g_.a_col : scratch_a_ + i * depth.k;
+      const int64_t a_stride = !a_in_place_ ? rows : row_major ? g_.a_row : g_.a_col;
+      const TileFn<T> run_tile = panel.keep != nullptr ? kernel_for(rows, true) : t < tiles.bigger ? bigger : small;
+      run_tile(depth.k, a, a_stride, panel.b, panel.b_row, panel.keep, buffered ? to_buffer : out);
+      if (panel.keep != nullptr) panel = {panel.keep, kPanel<T>, nullptr};
+      if (buffered) finish_buffer(buffer, to_buffer.c_row, rows, width, out, g_.c_col, activation);
       out.c += rows * g_.c_row;
       if (out.row_bias != nullptr) out.row_bias += rows;
       i += rows;
@@ -211,97 +195,56 @@ class Tiles {
 
   const Gemm<T>& g_;
   T *scratch_a_, *scratch_b_;
+  const bool a_in_place_, b_in_place_;
+  const int64_t block_m_;
 };
 
-// Few rows, everything along k.
+// Whether the vectors run along k. The two ways sum in different orders, so only the whole problem's shape and strides
+// decide.
 template <class T>
-void run_dots(const Gemm<T>& g, T* scratch) {
-  constexpr int64_t kColumns = 32;
-  HWY_ALIGN T buffer[3 * kColumns];
-  const T* a = g.a;
-  if (g.a_col != 1) {  // a single row: see along_k
-    for (int64_t p = 0; p < g.k; ++p) scratch[p] = g.a[p * g.a_col];
-    a = scratch;
-  }
-  const RowTiles tiles(g.m, 3);
-  for (int64_t j0 = 0; j0 < g.n; j0 += kColumns) {
-    const int64_t n = std::min(kColumns, g.n - j0);
-    for (int64_t t = 0, i = 0; t < tiles.count; ++t) {
-      const int64_t rows = tiles.small + (t < tiles.bigger);
-      const T* b = g.b + j0 * g.b_col;
-      const T* from = a + i * g.a_row;
-      for (int64_t j = 0; j < n;) {
-        const int64_t left = n - j;
-        T* to = buffer + j;
-        if (rows == 1) {
-          if (left > 4) {
-            dot_tile<1, 8>(g.k, from, g.a_row, b + j * g.b_col, g.b_col, left, to, kColumns);
-            j += 8;
-            continue;
-          }
-          dot_tile<1, 4>(g.k, from, g.a_row, b + j * g.b_col, g.b_col, left, to, kColumns);
-        } else if (rows == 2) {
-          dot_tile<2, 4>(g.k, from, g.a_row, b + j * g.b_col, g.b_col, left, to, kColumns);
-        } else {
-          dot_tile<3, 4>(g.k, from, g.a_row, b + j * g.b_col, g.b_col, left, to, kColumns);
-        }
-        j += 4;
-      }
-      const Output<T> out{g.c + i * g.c_row + j0 * g.c_col,
-                          g.c_row,
-                          g.alpha,
-                          g.accumulate,
-                          g.column_bias != nullptr ? g.column_bias + j0 : nullptr,
-                          g.row_bias != nullptr ? g.row_bias + i : nullptr,
-                          false};
-      finish_buffer(buffer, kColumns, rows, n, out, g.c_col, g.activation);
-      i += rows;
-    }
-  }
+bool is_along_k(const Gemm<T>& g) {
+  if (g.b_row != 1 || (g.b_col == 1 && g.n > 1) || g.k < 8) return false;
+  if (g.a_col != 1 && g.m * g.k > kReadInPlace) return false;
+  return g.m == 1 || g.m <= std::min<int64_t>(40, 2 + g.k / 20);  // measured: more rows pay for packing b
 }
 
-// By shape and strides only: the two ways sum in different orders.
-template <class T>
-bool along_k(const Gemm<T>& g) {
-  if (g.b_row != 1 || g.b_col == 1 || g.k < 8) return false;
-  if (g.m == 1) return true;
-  return g.a_col == 1 && g.m <= (knob[3] ? knob[3] : 3 + g.k / 16);
-}
-
-// A member's part of the work: members form a grid over batches, rows and columns; the one whose largest part is smallest.
+// A member's part of the work.
 struct Part {
   int64_t batch0, batch1, m0, m1, n0, n1;
 };
 
+// The members form a grid over batches, rows and columns: the grid whose busiest member is done first. Costs are in
+// multiplications of a k-column; packing one element of a costs about as much as 8 of them, of b 1 (row-major) or 5.
 template <class T>
-Part part_of(const Gemm<T>& g, const Team& team, int64_t grain) {
-  const int64_t size = team.size(), panels = divide_up(g.n, grain);
-  int64_t best = -1, best_m = 1, best_n = 1;
-  for (int64_t by_m = 1; by_m <= size; ++by_m) {
-    if (size % by_m != 0) continue;
-    for (int64_t by_n = size / by_m; by_n >= 1; --by_n) {
-      if ((size / by_m) % by_n != 0) continue;
-      const int64_t by_batch = size / by_m / by_n;
-      const int64_t work = divide_up(g.batch, by_batch) * divide_up(g.m, by_m) * std::min(divide_up(panels, by_n) * grain, g.n);
-      if (best < 0 || work < best) best = work, best_m = by_m, best_n = by_n;
+Part part_of(const Gemm<T>& g, const Team& team) {
+  const int64_t size = team.size(), panels = divide_up(g.n, kPanel<T>);
+  const int64_t a_cost = g.m * g.k > kReadInPlace ? 8 : 0, b_cost = g.b_col == 1 ? 1 : 5;
+  int64_t best = -1, by_m = 1, by_n = 1;
+  for (int64_t rows = 1; rows <= size; ++rows) {
+    for (int64_t columns = size / rows; columns >= 1; --columns) {
+      if (size % (rows * columns) != 0) continue;
+      const int64_t m = divide_up(g.m, rows), n = std::min(divide_up(panels, columns) * kPanel<T>, g.n);
+      const int64_t cost = divide_up(g.batch, size / (rows * columns)) * (m * n + m * a_cost + n * b_cost);
+      if (best < 0 || cost < best) best = cost, by_m = rows, by_n = columns;
     }
   }
-  const int64_t by_batch = size / best_m / best_n;
-  const int64_t rank_n = team.rank() % best_n, rank_m = team.rank() / best_n % best_m, rank_batch = team.rank() / best_n / best_m;
-  return {g.batch * rank_batch / by_batch,
-          g.batch * (rank_batch + 1) / by_batch,
-          g.m * rank_m / best_m,
-          g.m * (rank_m + 1) / best_m,
-          std::min(panels * rank_n / best_n * grain, g.n),
-          std::min(panels * (rank_n + 1) / best_n * grain, g.n)};
+  const int64_t by_batch = size / (by_m * by_n);
+  const int64_t in_n = team.rank() % by_n, in_m = team.rank() / by_n % by_m, in_batch = team.rank() / (by_n * by_m);
+  return {g.batch * in_batch / by_batch,
+          g.batch * (in_batch + 1) / by_batch,
+          g.m * in_m / by_m,
+          g.m * (in_m + 1) / by_m,
+          std::min(panels * in_n / by_n * kPanel<T>, g.n),
+          std::min(panels * (in_n + 1) / by_n * kPanel<T>, g.n)};
 }
 
 template <class T>
-void run(const Gemm<T>& whole, const Scratch<T>& layout, void* scratch, const Team& team) {
-  const bool dots = along_k(whole);
-  const Part part = part_of(whole, team, kPanel<T>);
-  if (part.m0 >= part.m1 || part.n0 >= part.n1) return;
-  T* scratch_a = static_cast<T*>(scratch) + team.rank() * (layout.a + layout.b);
+void run_part(const Gemm<T>& whole, void* scratch, const Team& team) {
+  const bool along_k = is_along_k(whole);
+  const Part part = part_of(whole, team);
+  if (part.m0 == part.m1 || part.n0 == part.n1) return;
+  const Scratch<T> mine(whole.m, whole.n, whole.k);
+  T* scratch_a = static_cast<T*>(scratch) + team.rank() * (mine.a + mine.b);
   Gemm<T> g = whole;
   g.m = part.m1 - part.m0;
   g.n = part.n1 - part.n0;
@@ -311,18 +254,18 @@ void run(const Gemm<T>& whole, const Scratch<T>& layout, void* scratch, const Te
     g.a = whole.a + batch * whole.a_batch + part.m0 * whole.a_row;
     g.b = whole.b + batch * whole.b_batch + part.n0 * whole.b_col;
     g.c = whole.c + batch * whole.c_batch + part.m0 * whole.c_row + part.n0 * whole.c_col;
-    if (dots) {
+    if (along_k) {
       run_dots(g, scratch_a);
     } else {
-      Tiles<T>(g, scratch_a, scratch_a + layout.a).run();
+      Tiles<T>(g, scratch_a, scratch_a + mine.a).run();
     }
   }
 }
 
 }  // namespace
 
-void gemm_f32(const Gemm<float>& g, const Scratch<float>& layout, void* scratch, const Team& team) { run(g, layout, scratch, team); }
-void gemm_f64(const Gemm<double>& g, const Scratch<double>& layout, void* scratch, const Team& team) { run(g, layout, scratch, team); }
+void gemm_f32(const Gemm<float>& g, void* scratch, const Team& team) { run_part(g, scratch, team); }
+void gemm_f64(const Gemm<double>& g, void* scratch, const Team& team) { run_part(g, scratch, team); }
 
 }  // namespace ingot::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -331,37 +274,45 @@ HWY_AFTER_NAMESPACE();
 namespace ingot::kernels {
 namespace {
 
+// The same product with rows and columns exchanged: cᵀ = bᵀ·aᵀ.
 template <class T>
 Gemm<T> transposed(const Gemm<T>& g) {
   Gemm<T> t = g;
   std::swap(t.m, t.n);
-  t.a = g.b, t.a_row = g.b_col, t.a_col = g.b_row, t.a_batch = g.b_batch;
-  t.b = g.a, t.b_row = g.a_col, t.b_col = g.a_row, t.b_batch = g.a_batch;
+  std::swap(t.a, t.b);
+  t.a_row = g.b_col, t.a_col = g.b_row, t.a_batch = g.b_batch;
+  t.b_row = g.a_col, t.b_col = g.a_row, t.b_batch = g.a_batch;
   std::swap(t.c_row, t.c_col);
   std::swap(t.row_bias, t.column_bias);
   return t;
 }
 
-void dispatch(const Gemm<float>& g, void* scratch, const Team& team) {
-  INGOT_DISPATCH(gemm_f32)(g, Scratch<float>(g), scratch, team);
-}
-void dispatch(const Gemm<double>& g, void* scratch, const Team& team) {
-  INGOT_DISPATCH(gemm_f64)(g, Scratch<double>(g), scratch, team);
-}
+void dispatch(const Gemm<float>& g, void* scratch, const Team& team) { INGOT_DISPATCH(gemm_f32)(g, scratch, team); }
+void dispatch(const Gemm<double>& g, void* scratch, const Team& team) { INGOT_DISPATCH(gemm_f64)(g, scratch, team); }
 
 }  // namespace
 
 template <class T>
 size_t gemm_scratch(const Gemm<T>& g, int team_size) {
-  return static_cast<size_t>(Scratch<T>(g).bytes()) * static_cast<size_t>(team_size);
+  if (g.m <= 0 || g.n <= 0 || g.batch <= 0) return 0;
+  const Scratch<T> upright(g.m, g.n, g.k), turned(g.n, g.m, g.k);
+  const int64_t elements = g.m == 1   ? upright.a + upright.b
+                           : g.n == 1 ? turned.a + turned.b
+                                      : std::max(upright.a + upright.b, turned.a + turned.b);
+  return static_cast<size_t>(elements) * sizeof(T) * static_cast<size_t>(team_size);
 }
 
 template <class T>
 void gemm(const Gemm<T>& g, void* scratch, const Team& team) {
   if (g.m <= 0 || g.n <= 0 || g.batch <= 0) return;
-  const bool by_columns = g.n == 1 ? g.m > 1 : (g.m > 1 && g.c_col != 1 && g.c_row == 1);
-  if (by_columns) return dispatch(transposed(g), scratch, team);
-  dispatch(g, scratch, team);
+  Gemm<T> whole = g;
+  if (g.k <= 0) {  // nothing of a and b is read: they may be null
+    whole.k = 0;
+    whole.a = whole.b = g.c;
+    whole.a_row = whole.a_col = whole.a_batch = whole.b_row = whole.b_col = whole.b_batch = 0;
+  }
+  const bool turn = g.m > 1 && (g.n == 1 || (g.c_row == 1 && g.c_col != 1));
+  dispatch(turn ? transposed(whole) : whole, scratch, team);
 }
 
 template size_t gemm_scratch(const Gemm<float>&, int);

@@ -8,9 +8,9 @@
 
 namespace ingot::kernels {
 
-/// c = activation(alpha · a·b [+ c] [+ biases]) for `batch` pairs of an m×k and a k×n matrix. Strides count elements and may
-/// be anything, also negative; a unit stride in either direction of a and b, and c_col == 1 or c_row == 1, are fast.
-/// c must not overlap a or b.
+/// c = activation(alpha · a·b [+ c] [+ biases]) for `batch` pairs of an m×k and a k×n matrix. Strides count elements
+/// and may be anything, also negative; a unit stride in either direction of a and b, and c_col == 1 or c_row == 1, are
+/// fast. c must not overlap a or b.
 template <class T>
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;
@@ -32,15 +32,16 @@ struct Gemm {
 template <class T>
 size_t gemm_scratch(const Gemm<T>& g, int team_size);
 
-/// Every member of the team calls it with the same arguments; no barrier inside, so the caller puts one before c is read
-/// by another member. A result's bits depend on shapes and strides only, never on the team.
+/// Every member of the team calls it with the same arguments; no barrier inside, so the caller puts one before c is
+/// read by another member. A result's bits depend on shapes and strides only, never on the team.
 template <class T>
 void gemm(const Gemm<T>& g, void* scratch, const Team& team);
 
 /// Floating-point operations of the product, for the caller's choice between one thread and many.
 template <class T>
 double gemm_flops(const Gemm<T>& g) {
-  return 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k) * static_cast<double>(g.batch);
+  return 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k) *
+         static_cast<double>(g.batch);
 }
 
 }  // namespace ingot::kernels
