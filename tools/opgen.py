@@ -103,7 +103,7 @@ def read_ops():
     ops = []
     for path in sorted((ROOT / "src/ops").glob("*.cc")):
         text = path.read_text()
-        starts = list(re.finditer(r"^INGOT_(?:OP|ELEMENTWISE)\((\w+)", text, re.M))
+        starts = list(re.finditer(r"^INGOT_(?:OP|ELEMENTWISE)\(\s*(\w+)", text, re.M))
         for i, start in enumerate(starts):
             block = text[start.start():starts[i + 1].start() if i + 1 < len(starts) else len(text)]
             signature, doc = field(block, "signature"), field(block, "doc")

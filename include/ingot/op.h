@@ -9,6 +9,7 @@
 
 #include "ingot/tensor.h"
 #include "ingot/threads.h"
+#include "ingot/tile.h"
 
 namespace ingot {
 
@@ -111,13 +112,6 @@ class Gradient {
   std::span<const bool> wanted_;
   std::vector<Tensor> results_;
 };
-
-/// One tile of an element-wise op: n contiguous elements; inputs whose bit of `scalars` is set are one element
-/// repeated.
-using TileFn = void (*)(void* out, const void* const* in, unsigned scalars, int64_t n, const double* params);
-
-/// Which element types an op takes.
-enum class Types : uint8_t { kFloats, kNumbers, kAll };
 
 class Samples;  // collects the inputs an op is tested on (ops/samples.h)
 

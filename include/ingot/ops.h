@@ -12,6 +12,108 @@
 
 namespace ingot {
 
+// arithmetic ----------------------------------------------------------------------------------------------------------
+
+/// a + b, with broadcasting.
+Tensor add(const Tensor& a, const Tensor& b);
+void add_into(const Tensor& dst, const Tensor& a, const Tensor& b);
+
+/// a - b, with broadcasting.
+Tensor subtract(const Tensor& a, const Tensor& b);
+void subtract_into(const Tensor& dst, const Tensor& a, const Tensor& b);
+
+/// a · b, with broadcasting.
+Tensor multiply(const Tensor& a, const Tensor& b);
+void multiply_into(const Tensor& dst, const Tensor& a, const Tensor& b);
+
+/// a / b, with broadcasting.
+Tensor divide(const Tensor& a, const Tensor& b);
+void divide_into(const Tensor& dst, const Tensor& a, const Tensor& b);
+
+/// x + value.
+Tensor add(const Tensor& x, double value);
+void add_into(const Tensor& dst, const Tensor& x, double value);
+
+/// x - value.
+Tensor subtract(const Tensor& x, double value);
+void subtract_into(const Tensor& dst, const Tensor& x, double value);
+
+/// x · value.
+Tensor multiply(const Tensor& x, double value);
+void multiply_into(const Tensor& dst, const Tensor& x, double value);
+
+/// x / value.
+Tensor divide(const Tensor& x, double value);
+void divide_into(const Tensor& dst, const Tensor& x, double value);
+
+/// a + factor · b (axpy), rounded once where the machine has fused multiply-add.
+Tensor add_scaled(const Tensor& a, const Tensor& b, double factor);
+void add_scaled_into(const Tensor& dst, const Tensor& a, const Tensor& b, double factor);
+
+/// The smaller of a and b, NaN if either is; at equality the gradient is shared.
+Tensor minimum(const Tensor& a, const Tensor& b);
+void minimum_into(const Tensor& dst, const Tensor& a, const Tensor& b);
+
+/// The larger of a and b, NaN if either is; at equality the gradient is shared.
+Tensor maximum(const Tensor& a, const Tensor& b);
+void maximum_into(const Tensor& dst, const Tensor& a, const Tensor& b);
+
+/// x limited to [low, high]; `high` wins if they cross. The gradient passes where low ≤ x ≤ high.
+Tensor clamp(const Tensor& x, double low, double high);
+void clamp_into(const Tensor& dst, const Tensor& x, double low, double high);
+
+/// -x.
+Tensor negative(const Tensor& x);
+void negative_into(const Tensor& dst, const Tensor& x);
+
+/// |x|; the gradient at 0 is 0.
+Tensor abs(const Tensor& x);
+void abs_into(const Tensor& dst, const Tensor& x);
+
+/// -1, 0 or 1 by the sign of x; NaN for NaN. The gradient is 0.
+Tensor sign(const Tensor& x);
+void sign_into(const Tensor& dst, const Tensor& x);
+
+/// x².
+Tensor square(const Tensor& x);
+void square_into(const Tensor& dst, const Tensor& x);
+
+/// √x; NaN below 0.
+Tensor sqrt(const Tensor& x);
+void sqrt_into(const Tensor& dst, const Tensor& x);
+
+/// 1 / x.
+Tensor reciprocal(const Tensor& x);
+void reciprocal_into(const Tensor& dst, const Tensor& x);
+
+/// eˣ.
+Tensor exp(const Tensor& x);
+void exp_into(const Tensor& dst, const Tensor& x);
+
+/// The natural logarithm; -∞ at 0, NaN below.
+Tensor log(const Tensor& x);
+void log_into(const Tensor& dst, const Tensor& x);
+
+/// The sine of x radians.
+Tensor sin(const Tensor& x);
+void sin_into(const Tensor& dst, const Tensor& x);
+
+/// The cosine of x radians.
+Tensor cos(const Tensor& x);
+void cos_into(const Tensor& dst, const Tensor& x);
+
+/// The error function, 2/√π · ∫₀ˣ exp(-t²) dt.
+Tensor erf(const Tensor& x);
+void erf_into(const Tensor& dst, const Tensor& x);
+
+/// x to the power y, with C's rules for zero, infinity and NaN.
+Tensor pow(const Tensor& x, const Tensor& y);
+void pow_into(const Tensor& dst, const Tensor& x, const Tensor& y);
+
+/// x to a constant power.
+Tensor pow(const Tensor& x, double exponent);
+void pow_into(const Tensor& dst, const Tensor& x, double exponent);
+
 // comparison ----------------------------------------------------------------------------------------------------------
 
 /// a = b, as bool.
@@ -61,6 +163,72 @@ void less_into(const Tensor& dst, const Tensor& x, double value);
 /// x ≤ value, as bool.
 Tensor less_equal(const Tensor& x, double value);
 void less_equal_into(const Tensor& dst, const Tensor& x, double value);
+
+/// a where the bool `condition` holds, else b, with broadcasting.
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+void where_into(const Tensor& dst, const Tensor& condition, const Tensor& a, const Tensor& b);
+
+// activation ----------------------------------------------------------------------------------------------------------
+
+/// max(x, 0).
+Tensor relu(const Tensor& x);
+void relu_into(const Tensor& dst, const Tensor& x);
+
+/// The gradient of relu: dy where its result (or argument) y is positive, else 0.
+Tensor relu_grad(const Tensor& y, const Tensor& dy);
+void relu_grad_into(const Tensor& dst, const Tensor& y, const Tensor& dy);
+
+/// x limited to [0, 6].
+Tensor relu6(const Tensor& x);
+void relu6_into(const Tensor& dst, const Tensor& x);
+
+/// x where positive, else slope · x.
+Tensor leaky_relu(const Tensor& x, double slope = 0.01);
+void leaky_relu_into(const Tensor& dst, const Tensor& x, double slope = 0.01);
+
+/// x where positive, else alpha · (eˣ - 1).
+Tensor elu(const Tensor& x, double alpha = 1);
+void elu_into(const Tensor& dst, const Tensor& x, double alpha = 1);
+
+/// Self-normalising ELU: 1.0507 · (x where positive, else 1.6733 · (eˣ - 1)).
+Tensor selu(const Tensor& x);
+void selu_into(const Tensor& dst, const Tensor& x);
+
+/// log(1 + eˣ), without overflow.
+Tensor softplus(const Tensor& x);
+void softplus_into(const Tensor& dst, const Tensor& x);
+
+/// 1 / (1 + e⁻ˣ).
+Tensor sigmoid(const Tensor& x);
+void sigmoid_into(const Tensor& dst, const Tensor& x);
+
+/// The hyperbolic tangent.
+Tensor tanh(const Tensor& x);
+void tanh_into(const Tensor& dst, const Tensor& x);
+
+/// x / 6 + ½ limited to [0, 1].
+Tensor hard_sigmoid(const Tensor& x);
+void hard_sigmoid_into(const Tensor& dst, const Tensor& x);
+
+/// x · sigmoid(x), also called swish.
+Tensor silu(const Tensor& x);
+void silu_into(const Tensor& dst, const Tensor& x);
+
+/// GELU activation, tanh form: ½x(1 + tanh(0.79788(x + 0.044715x³))).
+Tensor gelu(const Tensor& x);
+void gelu_into(const Tensor& dst, const Tensor& x);
+
+/// dy times the derivative of gelu at x.
+Tensor gelu_grad(const Tensor& x, const Tensor& dy);
+void gelu_grad_into(const Tensor& dst, const Tensor& x, const Tensor& dy);
+
+/// GELU activation, exact form: ½x(1 + erf(x/√2)).
+Tensor gelu_erf(const Tensor& x);
+void gelu_erf_into(const Tensor& dst, const Tensor& x);
+
+/// dy times the derivative of gelu_erf at x.
+Tensor gelu_erf_grad(const Tensor& x, const Tensor& dy);
+void gelu_erf_grad_into(const Tensor& dst, const Tensor& x, const Tensor& dy);
 
 // columns -------------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "ingot/dtype.h"
-#include "ingot/op.h"
+#include "ingot/tile.h"
 
 #if defined(INGOT_KERNELS_ELEMENTWISE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef INGOT_KERNELS_ELEMENTWISE_INL_H_
