@@ -117,7 +117,7 @@ Suite::~Suite() {
     std::map<std::string, double> best;
     for (const auto& row : rows_)
       if (row["threads"] == n) {
-        auto [at, fresh] = best.insert({row["case"], row["ratio"]});
+        auto [at, fresh] = best.try_emplace(row["case"].get<std::string>(), row["ratio"].get<double>());
         if (!fresh) at->second = std::min<double>(at->second, row["ratio"]);
       }
     if (best.empty()) continue;
