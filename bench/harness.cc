@@ -20,7 +20,9 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-constexpr double kBurst = 0.012, kSettle = 0.003;
+// OpenMP's workers spin for some 10 ms after their work and would take a core from whoever comes next.
+constexpr double kBurst = 0.040, kSettle = 0.025;
+constexpr double kBurstAlone = 0.012, kSettleAlone = 0.003;  // with one thread nobody spins
 
 // How many calls make a sample of about 20 µs: long against the clock, short against other people's time slices.
 int64_t calls_per_sample(const std::function<void()>& run) {
@@ -31,15 +33,15 @@ int64_t calls_per_sample(const std::function<void()>& run) {
   return std::max<int64_t>(1, calls / 5);
 }
 
-double burst(const std::function<void()>& run, int64_t calls) {
+double burst(const std::function<void()>& run, int64_t calls, bool alone) {
   const auto start = Clock::now();
-  while (seconds_since(start) < kSettle) run();
+  while (seconds_since(start) < (alone ? kSettleAlone : kSettle)) run();
   double best = 1e30;
   do {
     const auto sample = Clock::now();
     for (int64_t i = 0; i < calls; i++) run();
     best = std::min(best, seconds_since(sample) / static_cast<double>(calls));
-  } while (seconds_since(start) < kBurst);
+  } while (seconds_since(start) < (alone ? kBurstAlone : kBurst));
   return best;
 }
 
@@ -87,10 +89,10 @@ void Suite::compare(const std::string& label, const std::function<void()>& ingot
   all.insert(all.end(), peers.begin(), peers.end());
   std::vector<int64_t> calls;
   for (const Contender& c : all) calls.push_back(calls_per_sample(c.run));
-  const int rounds = std::max(5, static_cast<int>(options_.seconds / kBurst));
+  const int rounds = std::max(5, static_cast<int>(options_.seconds / (current_threads_ == 1 ? kBurstAlone : kBurst)));
   std::vector<std::vector<double>> times(all.size());
   for (int round = 0; round < rounds; round++)
-    for (size_t i = 0; i < all.size(); i++) times[i].push_back(burst(all[i].run, calls[i]));
+    for (size_t i = 0; i < all.size(); i++) times[i].push_back(burst(all[i].run, calls[i], current_threads_ == 1));
   std::vector<double> micros;
   for (auto& t : times) {
     std::nth_element(t.begin(), t.begin() + static_cast<long>(t.size() / 2), t.end());

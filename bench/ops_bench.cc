@@ -41,7 +41,8 @@ void elementwise(bench::Suite& s) {
             {{"libtorch", [&] { at::gelu_out(o, x.theirs, "none"); }}});
   s.compare("sum", [&] { sum_into(scalar.ours, x.ours); },
             {{"libtorch", [&] { at::sum_out(r, x.theirs, at::IntArrayRef{0}); }}});
-  s.compare("max", [&] { max_into(scalar.ours, x.ours); }, {{"libtorch", [&] { at::amax_out(r, x.theirs, {0}); }}});
+  s.compare("max", [&] { max_into(scalar.ours, x.ours); }, {{"libtorch", [&] { at::max(x.theirs); }}});
+  s.compare("amax", [&] { max_into(scalar.ours, x.ours); }, {{"libtorch", [&] { at::amax_out(r, x.theirs, {0}); }}});
 
   const Pair a({8}, 3), b({8}, 4), c({8});
   at::Tensor c8 = c.theirs;

@@ -24,6 +24,8 @@ std::vector<Tensor> split(const Tensor& x, const Dims& sizes, int64_t axis = 0);
 /// A view with axes `first` … `last` merged into one.
 Tensor flatten(const Tensor& x, int64_t first = 0, int64_t last = -1);
 
+/// The indices (i64) that would sort x along `axis`.
+Tensor argsort(const Tensor& x, int64_t axis = -1, bool descending = false);
 /// x · sigmoid(x): silu under its other name.
 Tensor swish(const Tensor& x);
 /// x / max(‖x‖₂, eps) along `axis`.

@@ -546,6 +546,20 @@ void softmax_cross_entropy_into(const Tensor& dst, const Tensor& logits, const T
 Tensor softmax_cross_entropy_grad(const Tensor& logits, const Tensor& labels, const Tensor& dloss);
 void softmax_cross_entropy_grad_into(const Tensor& dst, const Tensor& logits, const Tensor& labels, const Tensor& dloss);
 
+// sorting -------------------------------------------------------------------------------------------------------------
+
+/// Running sums along `axis`; with `reverse` they run from the end. Integers wrap.
+Tensor cumsum(const Tensor& x, int64_t axis = -1, bool reverse = false);
+void cumsum_into(const Tensor& dst, const Tensor& x, int64_t axis = -1, bool reverse = false);
+
+/// The elements along `axis` in order, and where they were (i64); stable, NaN counts as largest.
+std::array<Tensor, 2> sort(const Tensor& x, int64_t axis = -1, bool descending = false);
+void sort_into(const Tensor& values, const Tensor& indices, const Tensor& x, int64_t axis = -1, bool descending = false);
+
+/// The k largest elements along `axis`, largest first, and where they were (i64); of equals the first.
+std::array<Tensor, 2> topk(const Tensor& x, int64_t k, int64_t axis = -1);
+void topk_into(const Tensor& values, const Tensor& indices, const Tensor& x, int64_t k, int64_t axis = -1);
+
 // view ----------------------------------------------------------------------------------------------------------------
 
 /// A view of x with another shape of as many elements; one size may be -1. An Error if that needs a copy.

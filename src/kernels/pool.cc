@@ -25,19 +25,25 @@ HWY_INLINE Taps taps_inside(int64_t at, int64_t kernel, int64_t dilation, int64_
   return {first, last < kernel ? last : kernel};
 }
 
-// Output columns [first, last) whose windows lie wholly inside a row and whose vector loads stay in the row.
+// Output columns [first, last) whose windows lie wholly inside a row and whose vector loads stay in the row, or go one
+// element beyond it where `slack` says that there is one: a load of every second element ends with one it does not
+// need.
 struct Interior {
   int64_t first, last;
 };
-HWY_INLINE Interior interior_columns(const PoolShape& s, int64_t lanes) {
-  const int64_t span = s.dilation[1] * (s.kernel[1] - 1);
-  int64_t first = (s.pad[1] + s.stride[1] - 1) / s.stride[1];
-  int64_t last = first;
+HWY_INLINE Interior interior_columns(const PoolShape& s, int64_t lanes, int64_t slack) {
+  const int64_t first = (s.pad[1] + s.stride[1] - 1) / s.stride[1], span = s.dilation[1] * (s.kernel[1] - 1);
   // A block of `lanes` outputs from column o reads up to o·stride - pad + span + lanes·stride - 1.
-  const int64_t room = s.in[1] + s.pad[1] - span - lanes * s.stride[1];
-  if (room >= first * s.stride[1]) last = room / s.stride[1] + lanes;
-  if (last > s.out[1]) last = s.out[1];
-  return {first, last};
+  const int64_t room = s.in[1] + s.pad[1] - span - lanes * s.stride[1] + (s.stride[1] == 2 ? slack : 0);
+  if (s.stride[1] > 2 || room < first * s.stride[1] || s.out[1] < first + lanes) return {s.out[1], s.out[1]};
+  return {first, std::min(room / s.stride[1] + lanes, s.out[1])};
+}
+
+// Covers the interior [first, last) of a row with blocks of `lanes`; the last one may overlap its neighbour.
+template <class Block>
+HWY_INLINE void for_blocks(Interior inside, int64_t lanes, Block block) {
+  for (int64_t ox = inside.first; ox + lanes <= inside.last; ox += lanes) block(ox);
+  if ((inside.last - inside.first) % lanes != 0) block(inside.last - lanes);
 }
 
 // `lanes` elements from p on, `stride` apart (1 or 2).
@@ -65,10 +71,9 @@ HWY_INLINE void max_one(const PoolShape& s, const T* x, int64_t oy, int64_t ox, 
   if (index != nullptr) *index = at;
 }
 
-// Blocks of outputs of one row, all windows inside the row; positions in the plane are counted in lanes as wide as T.
+// The interior of one row; positions in the plane are counted in lanes as wide as T.
 template <int kStride, bool kIndices, class T>
-HWY_INLINE void max_row(const PoolShape& s, const T* x, int64_t oy, int64_t first, int64_t last, T* y,
-                        int64_t* indices) {
+HWY_INLINE void max_row(const PoolShape& s, const T* x, int64_t oy, Interior inside, T* y, int64_t* indices) {
   const hn::ScalableTag<T> d;
   const hn::RebindToSigned<decltype(d)> di;
   using TI = hn::TFromD<decltype(di)>;
@@ -77,7 +82,7 @@ HWY_INLINE void max_row(const PoolShape& s, const T* x, int64_t oy, int64_t firs
   const Taps rows = taps_inside(top, s.kernel[0], s.dilation[0], s.in[0]);
   const auto steps = hn::Mul(hn::Iota(d, 0), hn::Set(d, static_cast<T>(kStride)));
   const auto offsets = hn::ConvertTo(di, steps);
-  for (int64_t ox = first; ox + lanes <= last; ox += lanes) {
+  for_blocks(inside, lanes, [&](int64_t ox) HWY_ATTR {
     const int64_t left = ox * kStride - s.pad[1];
     auto best = hn::Set(d, -std::numeric_limits<T>::infinity());
     auto at = hn::Set(di, static_cast<TI>((top + rows.first * s.dilation[0]) * s.in[1] + left));
@@ -97,34 +102,36 @@ HWY_INLINE void max_row(const PoolShape& s, const T* x, int64_t oy, int64_t firs
       hn::Store(at, di, buffer);
       for (int64_t i = 0; i < lanes; i++) indices[ox + i] = buffer[i];
     }
-  }
+  });
+}
+
+// The interior of output row `oy` of plane `p`: only the last row of the last plane has nothing behind it.
+template <class T>
+HWY_INLINE Interior interior_of(const PoolShape& s, int64_t p, int64_t oy) {
+  const int64_t bottom = oy * s.stride[0] - s.pad[0] + s.dilation[0] * (s.kernel[0] - 1);
+  const int64_t slack = p + 1 < s.planes || bottom + 1 < s.in[0] ? 1 : 0;
+  return interior_columns(s, static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>())), slack);
 }
 
 template <class T>
 void max_pool(const PoolShape& s, const T* x, T* y, int64_t* indices, const Team& team) {
-  const hn::ScalableTag<T> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), in_size = s.in[0] * s.in[1], out_size = s.out[0] * s.out[1];
-  Interior inside = interior_columns(s, lanes);
-  if (s.stride[1] > 2 || in_size >= (int64_t{1} << 30)) inside.last = inside.first;
-  const int64_t blocks = inside.last > inside.first ? (inside.last - inside.first) / lanes : 0;
-  const int64_t first = blocks > 0 ? inside.first : s.out[1], last = first + blocks * lanes;
+  const int64_t in_size = s.in[0] * s.in[1], out_size = s.out[0] * s.out[1];
   const auto [begin, end] = team.share(s.planes);
   for (int64_t p = begin; p < end; p++)
     for (int64_t oy = 0; oy < s.out[0]; oy++) {
+      Interior inside = interior_of<T>(s, p, oy);
+      if (in_size >= (int64_t{1} << 30)) inside = {s.out[1], s.out[1]};  // positions would not fit in a lane
       const T* from = x + p * in_size;
       T* to = y + p * out_size + oy * s.out[1];
       int64_t* at = indices == nullptr ? nullptr : indices + p * out_size + oy * s.out[1];
-      for (int64_t ox = 0; ox < std::min(first, s.out[1]); ox++)
+      for (int64_t ox = 0; ox < inside.first; ox++)
         max_one(s, from, oy, ox, to + ox, at == nullptr ? nullptr : at + ox);
-      if (blocks > 0) {
-        if (s.stride[1] == 1)
-          at != nullptr ? max_row<1, true>(s, from, oy, first, last, to, at)
-                        : max_row<1, false>(s, from, oy, first, last, to, at);
-        else
-          at != nullptr ? max_row<2, true>(s, from, oy, first, last, to, at)
-                        : max_row<2, false>(s, from, oy, first, last, to, at);
-      }
-      for (int64_t ox = last; ox < s.out[1]; ox++) max_one(s, from, oy, ox, to + ox, at == nullptr ? nullptr : at + ox);
+      if (s.stride[1] == 1)
+        at != nullptr ? max_row<1, true>(s, from, oy, inside, to, at) : max_row<1, false>(s, from, oy, inside, to, at);
+      else
+        at != nullptr ? max_row<2, true>(s, from, oy, inside, to, at) : max_row<2, false>(s, from, oy, inside, to, at);
+      for (int64_t ox = inside.last; ox < s.out[1]; ox++)
+        max_one(s, from, oy, ox, to + ox, at == nullptr ? nullptr : at + ox);
     }
 }
 
@@ -151,37 +158,35 @@ HWY_INLINE T avg_one(const PoolShape& s, bool count_pad, const T* x, int64_t oy,
 }
 
 template <int kStride, class T>
-HWY_INLINE void avg_row(const PoolShape& s, bool count_pad, const T* x, int64_t oy, int64_t first, int64_t last, T* y) {
+HWY_INLINE void avg_row(const PoolShape& s, bool count_pad, const T* x, int64_t oy, Interior inside, T* y) {
   const hn::ScalableTag<T> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), top = oy * s.stride[0] - s.pad[0];
+  const int64_t top = oy * s.stride[0] - s.pad[0];
   const Taps rows = taps_inside(top, s.kernel[0], 1, s.in[0]);
-  const auto scale = hn::Set(d, window_scale<T>(s, count_pad, oy, first));
-  for (int64_t ox = first; ox < last; ox += lanes) {
+  const auto scale = hn::Set(d, window_scale<T>(s, count_pad, oy, inside.first));
+  for_blocks(inside, static_cast<int64_t>(hn::Lanes(d)), [&](int64_t ox) HWY_ATTR {
     auto sum = hn::Zero(d);
     for (int64_t ky = rows.first; ky < rows.last; ky++)
       for (int64_t kx = 0; kx < s.kernel[1]; kx++)
         sum = hn::Add(sum, load_strided<kStride>(d, x + (top + ky) * s.in[1] + ox * kStride - s.pad[1] + kx));
     hn::StoreU(hn::Mul(sum, scale), d, y + ox);
-  }
+  });
 }
 
 template <class T>
 void avg_pool(const PoolShape& s, bool count_pad, const T* x, T* y, const Team& team) {
-  const hn::ScalableTag<T> d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), in_size = s.in[0] * s.in[1], out_size = s.out[0] * s.out[1];
-  const Interior inside = interior_columns(s, lanes);
-  const int64_t blocks = s.stride[1] <= 2 && inside.last > inside.first ? (inside.last - inside.first) / lanes : 0;
-  const int64_t first = blocks > 0 ? inside.first : s.out[1], last = first + blocks * lanes;
+  const int64_t in_size = s.in[0] * s.in[1], out_size = s.out[0] * s.out[1];
   const auto [begin, end] = team.share(s.planes);
   for (int64_t p = begin; p < end; p++)
     for (int64_t oy = 0; oy < s.out[0]; oy++) {
+      const Interior inside = interior_of<T>(s, p, oy);
       const T* from = x + p * in_size;
       T* to = y + p * out_size + oy * s.out[1];
-      for (int64_t ox = 0; ox < std::min(first, s.out[1]); ox++) to[ox] = avg_one(s, count_pad, from, oy, ox);
-      if (blocks > 0)
-        s.stride[1] == 1 ? avg_row<1>(s, count_pad, from, oy, first, last, to)
-                         : avg_row<2>(s, count_pad, from, oy, first, last, to);
-      for (int64_t ox = last; ox < s.out[1]; ox++) to[ox] = avg_one(s, count_pad, from, oy, ox);
+      for (int64_t ox = 0; ox < inside.first; ox++) to[ox] = avg_one(s, count_pad, from, oy, ox);
+      if (s.stride[1] == 1)
+        avg_row<1>(s, count_pad, from, oy, inside, to);
+      else
+        avg_row<2>(s, count_pad, from, oy, inside, to);
+      for (int64_t ox = inside.last; ox < s.out[1]; ox++) to[ox] = avg_one(s, count_pad, from, oy, ox);
     }
 }
 

@@ -56,6 +56,7 @@ Tensor flatten(const Tensor& x, int64_t first, int64_t last) {
   return reshape(x, shape);
 }
 
+Tensor argsort(const Tensor& x, int64_t axis, bool descending) { return sort(x, axis, descending)[1]; }
 Tensor swish(const Tensor& x) { return silu(x); }
 
 Tensor l2_normalize(const Tensor& x, int64_t axis, double eps) {
