@@ -1,4 +1,5 @@
-// Products of a few rows with columns that lie along k: vectors run along k, so b needs no packing.
+// Products of few rows, where b is read once and packing it would cost more than it saves: by vectors along k when its
+// columns lie so, by whole rows when there is a single row of a.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -80,48 +81,104 @@ void dot_tile(int64_t k, const T* HWY_RESTRICT a, int64_t a_row, const T* HWY_RE
     sum_lanes(d, sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3], out + i * out_row + j);
 }
 
-// Most columns whose sums wait in the buffer together, so that finishing them goes by whole vectors.
-constexpr int64_t kDotColumns = 32;
+// Rows times one chunk of columns, finished together so that it goes by whole vectors.
+constexpr int64_t kMostDotRows = 3, kDotColumns = 32;
 
-// One to three rows of a (along k) times n columns, to the buffer. A single row takes eight columns at a time: MulAdd
-// needs that many sums under way.
+// One to three rows of a (along k) times n columns, to sums. A single row takes eight columns at a time: MulAdd needs
+// that many sums under way.
 template <class T>
-void dot_rows(const Gemm<T>& g, int64_t rows, int64_t n, const T* a, int64_t a_row, const T* b, T* buffer) {
+void dot_rows(const Gemm<T>& g, int64_t rows, int64_t n, const T* a, int64_t a_row, const T* b, T* sums) {
   for (int64_t j = 0; j < n; j += rows == 1 ? 8 : 4) {
     const T* columns = b + j * g.b_col;
     switch (rows) {
-      case 1: dot_tile<1, 8>(g.k, a, a_row, columns, g.b_col, n - j, buffer + j, kDotColumns); break;
-      case 2: dot_tile<2, 4>(g.k, a, a_row, columns, g.b_col, n - j, buffer + j, kDotColumns); break;
-      default: dot_tile<3, 4>(g.k, a, a_row, columns, g.b_col, n - j, buffer + j, kDotColumns); break;
+      case 1: dot_tile<1, 8>(g.k, a, a_row, columns, g.b_col, n - j, sums + j, kDotColumns); break;
+      case 2: dot_tile<2, 4>(g.k, a, a_row, columns, g.b_col, n - j, sums + j, kDotColumns); break;
+      default: dot_tile<3, 4>(g.k, a, a_row, columns, g.b_col, n - j, sums + j, kDotColumns); break;
     }
+  }
+}
+
+// The sums of rows i… and columns j… of the product g, to c.
+template <class T>
+void finish_rows(const Gemm<T>& g, int64_t i, int64_t j, int64_t rows, int64_t columns, const T* sums,
+                 int64_t sums_row) {
+  HWY_ALIGN T buffer[kMostDotRows * kDotColumns], bias[kDotColumns];
+  for (int64_t j0 = 0; j0 < columns; j0 += kDotColumns) {
+    const int64_t n = std::min(kDotColumns, columns - j0);
+    const Window<T> window{g.c + i * g.c_row + (j + j0) * g.c_col, g.c_row, g.c_col, rows, n, buffer, kDotColumns};
+    if (g.column_bias != nullptr) copy_few(bias, g.column_bias + j + j0, n);
+    if (g.accumulate) fetch(window);
+    const Output<T> out{.c = nullptr,
+                        .c_row = 0,
+                        .alpha = g.alpha,
+                        .add = g.accumulate,
+                        .column_bias = g.column_bias != nullptr ? bias : nullptr,
+                        .row_bias = g.row_bias != nullptr ? g.row_bias + i : nullptr};
+    finish_sums(sums + j0, sums_row, window, out);
+    if (g.activation != Activation::kNone) activate_buffer(window, g.activation);
+    deliver(window);
   }
 }
 
 // The whole product g (one of a batch), with b along k; `scratch` takes a's rows when they are not.
 template <class T>
 void run_dots(const Gemm<T>& g, T* scratch) {
-  HWY_ALIGN T buffer[3 * kDotColumns];
+  HWY_ALIGN T sums[kMostDotRows * kDotColumns];
   const T* a = g.a;
   int64_t a_row = g.a_row;
   if (g.a_col != 1) {
-    pack_along_k(g.m, g.k, g.a, g.a_row, g.a_col, scratch);
+    a_row = along_k_row(g.k);
+    pack_along_k(g.m, g.k, g.a, g.a_row, g.a_col, scratch, a_row);
     a = scratch;
-    a_row = g.k;
   }
   for (int64_t j = 0; j < g.n; j += kDotColumns) {
     const int64_t n = std::min(kDotColumns, g.n - j);
     int64_t rows;
     for (int64_t i = 0; i < g.m; i += rows) {
-      rows = g.m - i == 4 ? 2 : std::min<int64_t>(3, g.m - i);
-      dot_rows(g, rows, n, a + i * a_row, a_row, g.b + j * g.b_col, buffer);
-      const Output<T> out{.c = g.c + i * g.c_row + j * g.c_col,
-                          .c_row = g.c_row,
-                          .alpha = g.alpha,
-                          .add = g.accumulate,
-                          .column_bias = g.column_bias != nullptr ? g.column_bias + j : nullptr,
-                          .row_bias = g.row_bias != nullptr ? g.row_bias + i : nullptr};
-      finish_buffer(buffer, kDotColumns, rows, n, out, g.c_col, g.activation);
+      rows = g.m - i == 4 ? 2 : std::min(kMostDotRows, g.m - i);
+      dot_rows(g, rows, n, a + i * a_row, a_row, g.b + j * g.b_col, sums);
+      finish_rows(g, i, j, rows, n, sums, kDotColumns);
     }
+  }
+}
+
+// kSteps steps of k of a single row: its elements times rows of b, added to n sums.
+template <int kSteps, class T>
+void add_rows(int64_t n, const T* a, int64_t a_col, const T* HWY_RESTRICT b, int64_t b_row, T* HWY_RESTRICT sums) {
+  const hn::ScalableTag<T> d;
+  hn::Vec<decltype(d)> left[kSteps];
+  HWY_UNROLL(8)
+  for (int q = 0; q < kSteps; ++q) left[q] = hn::Set(d, a[q * a_col]);
+  int64_t j = 0;
+  HWY_UNROLL(2)
+  for (; j + kLanes<T> <= n; j += kLanes<T>) {
+    auto sum = hn::Load(d, sums + j);
+    HWY_UNROLL(8)
+    for (int q = 0; q < kSteps; ++q) sum = hn::MulAdd(left[q], hn::LoadU(d, b + q * b_row + j), sum);
+    hn::Store(sum, d, sums + j);
+  }
+  if (j < n) {
+    auto sum = hn::Load(d, sums + j);
+    HWY_UNROLL(8)
+    for (int q = 0; q < kSteps; ++q) sum = hn::MulAdd(left[q], load_few(d, b + q * b_row + j, n - j), sum);
+    hn::Store(sum, d, sums + j);
+  }
+}
+
+// A single row times a row-major b: b is read as it lies, a few of its rows at a time, and the sums stay in the first
+// cache.
+template <class T>
+void run_row(const Gemm<T>& g) {
+  constexpr int64_t kColumns = 1024;
+  HWY_ALIGN T sums[kColumns];
+  for (int64_t j = 0; j < g.n; j += kColumns) {
+    const int64_t n = std::min(kColumns, g.n - j);
+    std::fill(sums, sums + n + std::min(kColumns - n, kLanes<T>), T(0));
+    const T* b = g.b + j;
+    int64_t p = 0;
+    for (; p + 8 <= g.k; p += 8) add_rows<8>(n, g.a + p * g.a_col, g.a_col, b + p * g.b_row, g.b_row, sums);
+    for (; p < g.k; ++p) add_rows<1>(n, g.a + p * g.a_col, g.a_col, b + p * g.b_row, g.b_row, sums);
+    finish_rows(g, 0, j, 1, n, sums, kColumns);
   }
 }
 

@@ -1,4 +1,5 @@
-// What happens to sums that wait in a buffer instead of registers: narrow tiles, any strides of c, every activation.
+// Results that pass through a buffer on their way to c, because c's rows are not whole vectors or lie scattered, or
+// because an activation needs the registers that hold a tile.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -20,6 +21,41 @@ HWY_BEFORE_NAMESPACE();
 namespace ingot::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// A part of c, and its place in a buffer whose rows are whole vectors.
+template <class T>
+struct Window {
+  T* c;
+  int64_t c_row, c_col, rows, columns;
+  T* buffer;
+  int64_t buffer_row;
+};
+
+template <class T>
+void fetch(const Window<T>& w) {
+  for (int64_t i = 0; i < w.rows; ++i) {
+    const T* c = w.c + i * w.c_row;
+    T* to = w.buffer + i * w.buffer_row;
+    if (w.c_col == 1) {
+      copy_few(to, c, w.columns);
+    } else {
+      for (int64_t j = 0; j < w.columns; ++j) to[j] = c[j * w.c_col];
+    }
+  }
+}
+
+template <class T>
+void deliver(const Window<T>& w) {
+  for (int64_t i = 0; i < w.rows; ++i) {
+    T* c = w.c + i * w.c_row;
+    const T* from = w.buffer + i * w.buffer_row;
+    if (w.c_col == 1) {
+      copy_few(c, from, w.columns);
+    } else {
+      for (int64_t j = 0; j < w.columns; ++j) c[j * w.c_col] = from[j];
+    }
+  }
+}
+
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V activate(D d, V x, Activation activation) {
   switch (activation) {
@@ -33,50 +69,31 @@ HWY_INLINE V activate(D d, V x, Activation activation) {
   return x;
 }
 
-// Does with a vector of sums what finish_tile does, in the same order.
-template <class D, class V = hn::Vec<D>, class T = hn::TFromD<D>>
-HWY_INLINE V finish_vector(D d, V sum, V c, V column_bias, const T* row_bias, const Output<T>& out,
-                           Activation activation) {
-  const V alpha = hn::Set(d, out.alpha);
-  V x = out.add ? hn::MulAdd(sum, alpha, c) : hn::Mul(sum, alpha);
-  if (out.column_bias != nullptr) x = hn::Add(x, column_bias);
-  if (row_bias != nullptr) x = hn::Add(x, hn::Set(d, *row_bias));
-  return activate(d, x, activation);
+template <class T>
+void activate_buffer(const Window<T>& w, Activation activation) {
+  const hn::ScalableTag<T> d;
+  for (int64_t i = 0; i < w.rows; ++i)
+    for (int64_t j = 0; j < w.columns; j += kLanes<T>) {
+      T* x = w.buffer + i * w.buffer_row + j;
+      hn::StoreU(activate(d, hn::LoadU(d, x), activation), d, x);
+    }
 }
 
-// A buffer of rows × columns sums (rows of whole vectors, `buffer_row` apart) to c.
+// What finish_tile does in registers, from sums in rows `sums_row` apart to the buffer, which holds c when out.add.
+// Sums and column biases are padded to whole vectors.
 template <class T>
-void finish_buffer(const T* HWY_RESTRICT buffer, int64_t buffer_row, int64_t rows, int64_t columns,
-                   const Output<T>& out, int64_t c_col, Activation activation) {
+void finish_sums(const T* HWY_RESTRICT sums, int64_t sums_row, const Window<T>& w, const Output<T>& out) {
   const hn::ScalableTag<T> d;
-  constexpr int64_t kWidth = kLanes<T>;
-  HWY_ALIGN T lane[kLanes<T>] = {};
-  for (int64_t i = 0; i < rows; ++i) {
-    const T* row_bias = out.row_bias != nullptr ? out.row_bias + i : nullptr;
-    for (int64_t j = 0; j < columns; j += kWidth) {
-      const int64_t width = std::min(kWidth, columns - j);
-      const auto sum = hn::LoadU(d, buffer + i * buffer_row + j);
-      T* c = out.c + i * out.c_row + j * c_col;
-      auto bias = hn::Zero(d), old = hn::Zero(d);
-      if (out.column_bias != nullptr)
-        bias = width == kWidth ? hn::LoadU(d, out.column_bias + j) : load_few(d, out.column_bias + j, width);
-      if (width == kWidth && c_col == 1) {
-        if (out.add) old = hn::LoadU(d, c);
-        hn::StoreU(finish_vector(d, sum, old, bias, row_bias, out, activation), d, c);
-        continue;
-      }
-      if (out.add) {
-        for (int64_t q = 0; q < width; ++q) lane[q] = c[q * c_col];
-        old = hn::Load(d, lane);
-      }
-      hn::Store(finish_vector(d, sum, old, bias, row_bias, out, activation), d, lane);
-      if (c_col == 1) {
-        copy_few(c, lane, width);
-      } else {
-        for (int64_t q = 0; q < width; ++q) c[q * c_col] = lane[q];
-      }
+  const auto alpha = hn::Set(d, out.alpha);
+  for (int64_t i = 0; i < w.rows; ++i)
+    for (int64_t j = 0; j < w.columns; j += kLanes<T>) {
+      T* to = w.buffer + i * w.buffer_row + j;
+      auto x = hn::LoadU(d, sums + i * sums_row + j);
+      x = out.add ? hn::MulAdd(x, alpha, hn::LoadU(d, to)) : hn::Mul(x, alpha);
+      if (out.column_bias != nullptr) x = hn::Add(x, hn::LoadU(d, out.column_bias + j));
+      if (out.row_bias != nullptr) x = hn::Add(x, hn::Set(d, out.row_bias[i]));
+      hn::StoreU(x, d, to);
     }
-  }
 }
 
 }  // namespace ingot::kernels::HWY_NAMESPACE

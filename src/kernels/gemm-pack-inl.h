@@ -138,23 +138,24 @@ void pack_rows(int64_t k, int64_t rows, int64_t rows_below, const T* HWY_RESTRIC
     for (int64_t i = 0; i < rows; ++i) to[p * rows + i] = a[i * a_row + p * a_col];
 }
 
+// From row to row of what pack_along_k writes: never a power of two, which would crowd a few sets of the cache.
+inline int64_t along_k_row(int64_t k) { return (k + 15) / 16 * 16 + 16; }
+
 // m rows of a to rows that are contiguous along k.
 template <class T>
-void pack_along_k(int64_t m, int64_t k, const T* HWY_RESTRICT a, int64_t a_row, int64_t a_col, T* HWY_RESTRICT to) {
+void pack_along_k(int64_t m, int64_t k, const T* HWY_RESTRICT a, int64_t a_row, int64_t a_col, T* HWY_RESTRICT to,
+                  int64_t to_row) {
   const hn::ScalableTag<T> d;
-  int64_t i = 0;
-  const int64_t whole = k / kLanes<T> * kLanes<T>;
-  for (; a_row == 1 && i + kBlock<T> <= m; i += kBlock<T>) {
-    for (int64_t p = 0; p < whole; p += kLanes<T>) {
+  const int64_t whole_m = a_row == 1 ? m / kBlock<T> * kBlock<T> : 0, whole_k = k / kLanes<T> * kLanes<T>;
+  for (int64_t p = 0; p < whole_k; p += kLanes<T>) {
+    for (int64_t i = 0; i < whole_m; i += kBlock<T>) {
       hn::Vec<decltype(d)> row[kBlock<T>];
       transpose(d, a + i + p * a_col, a_col, kLanes<T>, row);
-      for (int64_t q = 0; q < kBlock<T>; ++q) hn::StoreU(row[q], d, to + (i + q) * k + p);
+      for (int64_t q = 0; q < kBlock<T>; ++q) hn::StoreU(row[q], d, to + (i + q) * to_row + p);
     }
-    for (int64_t q = 0; q < kBlock<T>; ++q)
-      for (int64_t p = whole; p < k; ++p) to[(i + q) * k + p] = a[i + q + p * a_col];
   }
-  for (; i < m; ++i)
-    for (int64_t p = 0; p < k; ++p) to[i * k + p] = a[i * a_row + p * a_col];
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t p = i < whole_m ? whole_k : 0; p < k; ++p) to[i * to_row + p] = a[i * a_row + p * a_col];
 }
 
 }  // namespace ingot::kernels::HWY_NAMESPACE

@@ -44,7 +44,8 @@ struct Scratch {
   static constexpr int64_t kGrain = kMostPanelBytes / static_cast<int64_t>(sizeof(T));
   int64_t a, b;
   Scratch(int64_t m, int64_t n, int64_t k) {
-    a = round_up(std::max(block_k(k) * std::min(m, kMostBlockM + kGrain), std::min(m * k, kReadInPlace)), kGrain);
+    a = round_up(std::max(block_k(k) * std::min(m, kMostBlockM + kGrain), std::min(m * (k + kGrain), 2 * kReadInPlace)),
+                 kGrain);
     b = block_k(k) * (m > kMostBlockM ? round_up(std::min(n, kMostBlockN), kGrain) : kGrain);
   }
 };
@@ -109,7 +110,7 @@ class Tiles {
   void run_block(int64_t m0, int64_t m, int64_t n0, int64_t n, const Depth& depth) {
     if (!a_in_place_) pack_block(m0, m, depth);
     // Few rows take more columns at a time, for as many sums as other tiles have.
-    const int64_t wide = a_in_place_ && b_in_place_ && m <= 3 ? (m == 1 ? 8 : 4) * kLanes<T> : kPanel<T>;
+    const int64_t wide = a_in_place_ && b_in_place_ && m <= 3 ? 2 * kPanel<T> : kPanel<T>;
     int64_t width;
     for (int64_t j = n0; j < n0 + n; j += width) {
       width = n0 + n - j >= wide ? wide : std::min(kPanel<T>, n0 + n - j);
@@ -149,8 +150,7 @@ class Tiles {
       case 2:
         if (keep) return choose_tile<T, 2, kRowMajorA, true, kTileRows>(rows);
         return choose_tile<T, 2, kRowMajorA, false, kTileRows>(rows);
-      case 4: return choose_tile<T, 4, kRowMajorA, false, 3>(rows);
-      default: return choose_tile<T, 8, kRowMajorA, false, 1>(rows);
+      default: return choose_tile<T, 4, kRowMajorA, false, 3>(rows);
     }
   }
 
@@ -176,18 +176,33 @@ class Tiles {
     const TileFn<T> bigger = tiles.bigger > 0 ? kernel_for(tiles.small + 1, false) : small;
     const Activation activation = depth.last ? g_.activation : Activation::kNone;
     const bool buffered = g_.c_col != 1 || width % kLanes<T> != 0 || activation > Activation::kRelu;
-    HWY_ALIGN T buffer[2 * kTileRows * kLanes<T>];
-    const Output<T> to_buffer{.c = buffer, .c_row = vectors * kLanes<T>, .alpha = T(1)};
+    HWY_ALIGN T buffer[2 * kTileRows * kLanes<T>], bias[kPanel<T>];
     Output<T> out = output(m0, j, depth);
+    Window<T> window{out.c, g_.c_row, g_.c_col, 0, width, buffer, vectors * kLanes<T>};
+    if (buffered) {
+      out.c = buffer;
+      out.c_row = window.buffer_row;
+      if (out.column_bias != nullptr && width < kPanel<T>) {
+        copy_few(bias, out.column_bias, width);
+        out.column_bias = bias;
+      }
+    }
     for (int64_t t = 0, i = 0; t < tiles.count; ++t) {
       const int64_t rows = tiles.rows(t);
       const T* a = a_in_place_ ? g_.a + (m0 + i) * g_.a_row + depth.k0 * g_.a_col : scratch_a_ + i * depth.k;
       const int64_t a_stride = !a_in_place_ ? rows : row_major ? g_.a_row : g_.a_col;
       const TileFn<T> run_tile = panel.keep != nullptr ? kernel_for(rows, true) : t < tiles.bigger ? bigger : small;
-      run_tile(depth.k, a, a_stride, panel.b, panel.b_row, panel.keep, buffered ? to_buffer : out);
+      window.rows = rows;
+      if (buffered && out.add) fetch(window);
+      run_tile(depth.k, a, a_stride, panel.b, panel.b_row, panel.keep, out);
       if (panel.keep != nullptr) panel = {panel.keep, kPanel<T>, nullptr};
-      if (buffered) finish_buffer(buffer, to_buffer.c_row, rows, width, out, g_.c_col, activation);
-      out.c += rows * g_.c_row;
+      if (activation > Activation::kRelu) activate_buffer(window, activation);
+      if (buffered) {
+        deliver(window);
+        window.c += rows * g_.c_row;
+      } else {
+        out.c += rows * g_.c_row;
+      }
       if (out.row_bias != nullptr) out.row_bias += rows;
       i += rows;
     }
@@ -240,7 +255,7 @@ Part part_of(const Gemm<T>& g, const Team& team) {
 
 template <class T>
 void run_part(const Gemm<T>& whole, void* scratch, const Team& team) {
-  const bool along_k = is_along_k(whole);
+  const bool along_k = is_along_k(whole), single_row = whole.m == 1 && whole.b_col == 1;
   const Part part = part_of(whole, team);
   if (part.m0 == part.m1 || part.n0 == part.n1) return;
   const Scratch<T> mine(whole.m, whole.n, whole.k);
@@ -256,6 +271,8 @@ void run_part(const Gemm<T>& whole, void* scratch, const Team& team) {
     g.c = whole.c + batch * whole.c_batch + part.m0 * whole.c_row + part.n0 * whole.c_col;
     if (along_k) {
       run_dots(g, scratch_a);
+    } else if (single_row) {
+      run_row(g);
     } else {
       Tiles<T>(g, scratch_a, scratch_a + mine.a).run();
     }
