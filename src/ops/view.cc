@@ -349,7 +349,7 @@ INGOT_OP(slice) = {.name = "slice",
                          s.add({s.real({5, 6})}, slice_attrs(-1, -4, 100, 1));
                          s.add({s.real({4, 3, 5})}, slice_attrs(1, 2, 0, -1));
                          s.add({s.real({4, 3})}, slice_attrs(0, 3, 1, 1));
-          s.add({s.real({1})}, slice_attrs(0, 0, 1, 1));
+                         s.add({s.real({1})}, slice_attrs(0, 0, 1, 1));
                          s.add({s.real({0, 3})}, slice_attrs(0, 0, 2, 1));
                        }};
 
@@ -452,7 +452,7 @@ INGOT_OP(diagonal) = {.name = "diagonal",
                             s.add({s.real({3, 3})}, Attrs().set("a", -2).set("b", -1));
                             s.add({s.real({2, 5, 3})}, Attrs().set("a", 2).set("b", 1));
                             s.add({s.real({4, 2, 3})}, Attrs().set("a", 0).set("b", -1));
-          s.add({s.real({1, 1})}, Attrs().set("a", 0).set("b", 1));
+                            s.add({s.real({1, 1})}, Attrs().set("a", 0).set("b", 1));
                             s.add({s.real({0, 3})}, Attrs().set("a", 0).set("b", 1));
                           }};
 
