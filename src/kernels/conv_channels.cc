@@ -15,25 +15,32 @@
 #define INGOT_KERNELS_CONV_CHANNELS_ONCE
 namespace ingot::kernels::conv {
 
-constexpr int64_t kPositions = 256;  // output positions that share a box
+constexpr Budget kChannelBudget{256, 32768, 144};
 
 /// How the scratch of a correlation is cut: the packed weights of every phase, then each worker's own part.
 template <class T>
 struct ChannelScratch {
-  T *box, *out, *bias;
+  T *box, *out, *bias, *weights;  // weights: those that a strip of a hollow correlation needs, for one panel
   int64_t *offset, *position;
 
   ChannelScratch(Carver& carver, const Correlation& c, const Blocks& b, int64_t panel) {
     const int64_t width = round_up(c.out_channels, panel);
-    box = carver.take<T>(b.box_elements());
+    box = carver.take<T>(b.box_elements);
     out = carver.take<T>(width * b.strips.positions());
     bias = carver.take<T>(width);
-    offset = carver.take<int64_t>(b.depth(c));
+    weights = carver.take<T>(c.is_hollow() ? b.depth * panel : 0);
+    offset = carver.take<int64_t>(b.depth);
     position = carver.take<int64_t>(b.strips.positions());
   }
 };
 
-inline Blocks channel_blocks(const Correlation& c) { return Blocks(c, kPositions, true, false); }
+/// In a hollow correlation a strip is one place in many samples, and does only the products that fall inside the
+/// source.
+inline Blocks channel_blocks(Correlation c) {
+  if (!c.is_hollow()) return Blocks(c, kChannelBudget, Cut::kAnywhere, false);
+  for (Axis& axis : c.axis) axis.taps = axis.most_reached();
+  return Blocks(c, {kChannelBudget.positions, 0, 0}, Cut::kAcrossSamples, false);
+}
 
 template <class T>
 int64_t packed_weights(const Correlate<T>& job, int64_t panel) {
@@ -71,11 +78,11 @@ struct KernelGradient {
   KernelGradient(const ConvShape& shape, int64_t lanes, void* scratch, int rank, int team_size)
       : c(forward_correlation(shape)), panel(2 * lanes), panels(ceil_div(c.out_channels, panel)) {
     constexpr int64_t kUnits = 8;  // enough to share out, few enough to add up
-    const int64_t blocks_of_one = Blocks(c, kPositions, true, false).count;
+    const int64_t blocks_of_one = Blocks(c, kChannelBudget, Cut::kAnywhere, false).count;
     piece = even_piece(c.batch, ceil_div(c.batch, ceil_div(kUnits, std::max<int64_t>(1, c.groups * blocks_of_one))));
     pieces = ceil_div(c.batch, piece);
     c.batch = piece;
-    blocks = Blocks(c, kPositions, true, false);
+    blocks = Blocks(c, kChannelBudget, Cut::kAnywhere, false);
     Carver shared(scratch);
     sums = shared.take<T>(std::max<int64_t>(1, pieces) * sums_per_piece());
     Carver own = shared.rest();
@@ -85,9 +92,9 @@ struct KernelGradient {
     carve(own);
   }
   void carve(Carver& own) {
-    box = own.take<T>(blocks.box_elements());
+    box = own.take<T>(blocks.box_elements);
     gradient = own.take<T>(blocks.strips.positions() * panel);
-    offset = own.take<int64_t>(blocks.depth(c));
+    offset = own.take<int64_t>(blocks.depth);
     position = own.take<int64_t>(blocks.strips.positions());
   }
   int64_t sums_per_piece() const { return c.groups * panels * c.depth() * panel; }
@@ -153,11 +160,15 @@ void channel_tile(const TileJob<T>& job) {
       for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(left, right[v], sum[r][v]);
     }
   }
+  T* HWY_RESTRICT out = job.out;
+  const bool relu = job.relu;
   HWY_UNROLL(8)
-  for (int r = 0; r < kRows; ++r) HWY_UNROLL(2)
-  for (int v = 0; v < kVectors; ++v) {
-    if (job.relu) sum[r][v] = hn::Max(hn::Zero(d), sum[r][v]);  // in this order NaN stays NaN
-    hn::StoreU(sum[r][v], d, job.out + (2 * r + v) * N);
+  for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(2)
+    for (int v = 0; v < kVectors; ++v) {
+      if (relu) sum[r][v] = hn::Max(hn::Zero(d), sum[r][v]);  // in this order NaN stays NaN
+      hn::StoreU(sum[r][v], d, out + (2 * r + v) * N);
+    }
   }
 }
 
@@ -208,24 +219,73 @@ void store_panel(const Correlation& c, const Strip& strip, int64_t group, int64_
   });
 }
 
+// The outputs are written all at once when the sums are done: their lines can come meanwhile.
+template <class T>
+void prefetch_panel(const Correlation& c, const Strip& strip, int64_t group, int64_t first, const T* y) {
+  const int64_t last = std::min(first + 2 * kLanes<T>, c.out_channels), plane = c.out_plane(),
+                step = c.axis[2].out_step;
+  for_runs(c, strip, group, [&](int64_t, int64_t length, int64_t place) HWY_ATTR {
+    for (int64_t o = first; o < last; ++o) prefetch_row<true>((length - 1) * step + 1, y + place + o * plane);
+  });
+}
+
+// What a strip of a hollow correlation does: the taps that meet the source from its one place, read where they lie.
+struct Meeting {
+  Axis::Range taps[3];
+  int64_t count = 1;
+
+  Meeting(const Correlation& c, const Strip& strip) {
+    for (int a = 0; a < 3; ++a) {
+      taps[a] = c.axis[a].reach(strip.first[a + 1], 1);
+      count *= taps[a].size();
+    }
+  }
+  // Calls body(i, tap, place in the source) for the taps of `channels` channels, in order; i counts them.
+  template <class Body>
+  void for_each(const Correlation& c, const Strip& strip, int64_t channels, const Body& body) const {
+    const auto at = [&](int a, int64_t t) HWY_ATTR {
+      return strip.first[a + 1] * c.axis[a].step + c.axis[a].first + t * c.axis[a].increment;
+    };
+    for (int64_t channel = 0, i = 0; channel < channels; ++channel)
+      for (int64_t d = taps[0].begin; d < taps[0].end; ++d)
+        for (int64_t h = taps[1].begin; h < taps[1].end; ++h)
+          for (int64_t w = taps[2].begin; w < taps[2].end; ++w)
+            body(i++, ((channel * c.axis[0].taps + d) * c.axis[1].taps + h) * c.axis[2].taps + w,
+                 ((channel * c.axis[0].source + at(0, d)) * c.axis[1].source + at(1, h)) * c.axis[2].source + at(2, w));
+  }
+};
+
 // One strip of outputs for the panels [first, last) of a group.
 template <class T>
 void correlate_strip(const Correlate<T>& job, const Correlation& c, const Blocks& b, const Strip& strip, int64_t group,
                      int64_t first, int64_t last, const T* packed, const ChannelScratch<T>& s) {
   constexpr int64_t kPanel = 2 * kLanes<T>;
-  const int64_t panels = ceil_div(c.out_channels, kPanel), taps = c.taps(), positions = strip.positions();
-  const T* source = job.source + group * c.in_channels * c.source_plane();
-  output_offsets(c, b.box, strip, s.position);
+  const int64_t panels = ceil_div(c.out_channels, kPanel), positions = strip.positions(), plane = c.source_plane();
+  const T* source = job.source + group * c.in_channels * plane;
+  const Meeting meeting(c, strip);
+  const bool hollow = c.is_hollow();
+  const int64_t sample = c.groups * c.in_channels * plane, taps = hollow ? meeting.count : c.taps();
+  if (hollow) {
+    meeting.for_each(c, strip, b.channels, [&](int64_t i, int64_t, int64_t place) { s.offset[i] = place; });
+    for (int64_t n = 0; n < positions; ++n) s.position[n] = (strip.first[0] + n) * sample;
+  } else {
+    output_offsets(c, b.box, strip, s.position);
+  }
   for (int64_t block = 0; block < b.count; ++block) {
     const int64_t channel = block * b.channels, channels = std::min(b.channels, c.in_channels - channel);
-    if (taps > 0) fill_box(c, b.box, strip, channel, channels, source, s.box);
+    if (!hollow && taps > 0) fill_box(c, b.box, strip, channel, channels, source, s.box);
     for (int64_t p = first; p < last; ++p) {
-      const T* w = packed + ((group * panels + p) * c.in_channels + channel) * taps * kPanel;
+      const T* w = packed + ((group * panels + p) * c.in_channels + channel) * c.taps() * kPanel;
+      if (hollow)
+        meeting.for_each(c, strip, channels, [&](int64_t i, int64_t tap, int64_t) HWY_ATTR {
+          copy_row(kPanel, w + tap * kPanel, s.weights + i * kPanel);
+        });
       T* out = s.out + p * kPanel * b.strips.positions();
       const bool begin = block == 0, end = block == b.count - 1;
+      if (end) prefetch_panel(c, strip, group, p * kPanel, job.out);
       channel_panel<T>(positions, c.out_channels - p * kPanel,
-                       {channels * taps, s.box, w, s.position, s.offset, begin ? s.bias + p * kPanel : out,
-                        begin ? 0 : kPanel, out, end && job.relu});
+                       {channels * taps, hollow ? source + channel * plane : s.box, hollow ? s.weights : w, s.position,
+                        s.offset, begin ? s.bias + p * kPanel : out, begin ? 0 : kPanel, out, end && job.relu});
       if (end) store_panel(c, strip, group, p * kPanel, out, job.out);
     }
   }
@@ -236,7 +296,7 @@ void correlate_phase(const Correlate<T>& job, const Correlation& c, const T* pac
   constexpr int64_t kPanel = 2 * kLanes<T>;
   const Blocks b = channel_blocks(c);
   const ChannelScratch<T> s(own, c, b, kPanel);
-  tap_offsets(c, b.box, b.channels, s.offset);
+  if (!c.is_hollow()) tap_offsets(c, b.box, b.channels, s.offset);
   const int64_t panels = ceil_div(c.out_channels, kPanel), strips = b.strips.all();
   // With few strips the panels are shared out too. That moves work between workers, not a single bit.
   const int64_t pairs = std::max<int64_t>(1, panels / 2), wanted = 4 * team.size();

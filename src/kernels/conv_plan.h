@@ -22,6 +22,35 @@ struct Axis {
   int64_t source, count, step, taps, first, increment, kernel_first, kernel_increment, out_first, out_step;
   int64_t lowest() const { return increment < 0 ? first + (taps - 1) * increment : first; }
   int64_t span() const { return taps == 0 ? 1 : (taps - 1) * std::abs(increment) + 1; }
+
+  /// The taps [begin, end) that meet the source from at least one of the outputs [j, j + n).
+  struct Range {
+    int64_t begin, end;
+    int64_t size() const { return end - begin; }
+  };
+  Range reach(int64_t j, int64_t n) const {
+    Range r{0, taps};
+    const auto misses = [&](int64_t tap) {
+      const int64_t at = first + tap * increment;
+      return (j + n - 1) * step + at < 0 || j * step + at >= source;
+    };
+    while (r.begin < r.end && misses(r.begin)) ++r.begin;
+    while (r.begin < r.end && misses(r.end - 1)) --r.end;
+    return r;
+  }
+  /// The share of products whose factor lies inside the source.
+  double useful() const {
+    constexpr int64_t kShort = 64;  // on longer axes the ends do not matter
+    if (count == 0 || taps == 0 || count > kShort) return 1;
+    int64_t inside = 0;
+    for (int64_t j = 0; j < count; ++j) inside += reach(j, 1).size();
+    return static_cast<double>(inside) / static_cast<double>(count * taps);
+  }
+  int64_t most_reached() const {
+    int64_t most = 0;
+    for (int64_t j = 0; j < count; ++j) most = std::max(most, reach(j, 1).size());
+    return most;
+  }
 };
 
 /// What a forward convolution and every phase of an input gradient have in common. Channels are counted per group.
@@ -39,6 +68,10 @@ struct Correlation {
   bool has_plain_weights() const {
     return weight_in == taps();
   }  // w is an out_channels x depth matrix, as forward has it
+
+  double useful() const { return axis[0].useful() * axis[1].useful() * axis[2].useful(); }
+  /// Most products fall outside the source, and there are samples enough to do one output position at a time.
+  bool is_hollow() const { return batch >= 12 && useful() < 0.6; }
 
   /// Where tap t lies in the kernel.
   int64_t kernel_place(int64_t t) const {
@@ -93,15 +126,19 @@ struct Strip {
   int64_t positions() const { return size[0] * size[1] * size[2] * size[3]; }
 };
 
-/// Output positions cut into strips, which are numbered.
+/// Which positions make a strip: neighbours in one sample, also those of the next samples, or one place in many
+/// samples.
+enum class Cut { kWithinSample, kAnywhere, kAcrossSamples };
+
+/// Output positions cut into strips of about `target` each, innermost axes whole where they fit. They are numbered.
 struct Strips {
   int64_t total[4], size[4], count[4];
   Strips() = default;
-  /// Strips of about `target` positions, innermost axes whole where they fit; with `merge` they reach over samples.
-  Strips(const Correlation& c, int64_t target, bool merge) {
+  Strips(const Correlation& c, int64_t target, Cut cut) {
     for (int i = 3; i >= 0; --i) {
       total[i] = i == 0 ? c.batch : c.axis[i - 1].count;
-      size[i] = even_piece(total[i], i == 0 && !merge ? 1 : target);
+      const bool single = i == 0 ? cut == Cut::kWithinSample : cut == Cut::kAcrossSamples;
+      size[i] = even_piece(total[i], single ? 1 : target);
       count[i] = ceil_div(total[i], size[i]);
       target = std::max<int64_t>(1, target / size[i]);
     }
@@ -156,36 +193,38 @@ struct Box {
   }
 };
 
-/// Input channels are taken in blocks so that the weights of a panel, and what a tile reads of the box, stay in the
-/// first cache.
+/// What an engine likes: positions in a strip, elements in a box (none: the source is read where it lies), and the
+/// number of products per output and block below which it would rather have a smaller strip.
+struct Budget {
+  int64_t positions, box, shallow;
+};
+
+/// Input channels are taken in blocks, so that what a tile reads stays in the first cache.
 struct Blocks {
-  int64_t channels, count;
+  int64_t channels, count, depth;  // depth: products per output in a block
   Strips strips;
   Box box;
+  int64_t box_elements;
 
   Blocks() = default;
-  Blocks(const Correlation& c, int64_t target, bool merge, bool split) {
-    constexpr int64_t kDepth = 288, kBox = 32768;  // products per output and block; elements in the box
+  Blocks(const Correlation& c, Budget budget, Cut cut, bool split) {
+    constexpr int64_t kDepth = 288, kNarrow = 32;
     const int64_t taps = std::max<int64_t>(1, c.taps());
     channels = even_piece(c.in_channels, std::max<int64_t>(1, kDepth / taps));
     for (;;) {
-      strips = Strips(c, target, merge);
+      strips = Strips(c, budget.positions, cut);
       box = Box(c, strips, channels, split);
-      if (strips.size[0] * box.sample_pitch <= kBox) break;
-      if (target > 32) {
-        target /= 2;
-      } else if (channels > 1) {
+      box_elements = budget.box == 0 ? 0 : strips.size[0] * box.sample_pitch;
+      if (box_elements <= budget.box || (channels == 1 && budget.positions == 1)) break;
+      if (channels > 1 && (channels * taps > budget.shallow || budget.positions <= kNarrow)) {
         channels = even_piece(c.in_channels, channels / 2);
-      } else if (target > 1) {
-        target /= 2;
       } else {
-        break;
+        budget.positions /= 2;
       }
     }
     count = std::max<int64_t>(1, ceil_div(c.in_channels, channels));
+    depth = channels * c.taps();
   }
-  int64_t depth(const Correlation& c) const { return channels * c.taps(); }
-  int64_t box_elements() const { return strips.size[0] * box.sample_pitch; }
 };
 
 /// offset[channel * taps + tap]: where in the box the output at the strip's first position meets that tap.

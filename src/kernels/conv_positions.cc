@@ -17,9 +17,10 @@ namespace ingot::kernels::conv {
 
 constexpr int64_t kWidestTile = 8;  // vectors of positions in a tile
 
-/// Strips of a size that keeps their outputs in the first cache.
+/// Strips of a size that keeps their sums, and what they read, in the first cache.
 inline Blocks position_blocks(const Correlation& c) {
-  return Blocks(c, std::clamp<int64_t>(8192 / std::max<int64_t>(1, c.out_channels), 64, 1024), false, true);
+  const int64_t positions = std::clamp<int64_t>(8192 / std::max<int64_t>(1, c.out_channels), 64, 1024);
+  return Blocks(c, {positions, 4096, 48}, Cut::kWithinSample, true);
 }
 
 /// A worker's part of the scratch of a correlation; in front of it lie the weights of the input gradient in forward
@@ -33,9 +34,9 @@ struct PositionScratch {
   PositionScratch(Carver& carver, const Correlation& c, const Blocks& b, int64_t lanes) {
     plane = (b.strips.size[2] - 1) * b.box.extent[2] + b.strips.size[3];
     pitch = round_up(plane, lanes) + kWidestTile * lanes;
-    box = carver.take<T>(b.box_elements() + kWidestTile * lanes);
+    box = carver.take<T>(b.box_elements + kWidestTile * lanes);
     out = carver.take<T>(c.out_channels * b.strips.size[1] * pitch);
-    offset = carver.take<int64_t>(b.depth(c));
+    offset = carver.take<int64_t>(b.depth);
   }
 };
 
@@ -89,10 +90,10 @@ struct PositionGradient {
     carve(own);
   }
   void carve(Carver& own) {
-    box = own.take<T>(blocks.box_elements() + lanes);
+    box = own.take<T>(blocks.box_elements + lanes);
     gradient = own.take<T>(c.out_channels * blocks.strips.size[1] * blocks.strips.size[2] * width);
     vectors = own.take<T>(c.out_channels * c.depth() * lanes);
-    offset = own.take<int64_t>(blocks.depth(c));
+    offset = own.take<int64_t>(blocks.depth);
   }
   int64_t sums_per_piece() const { return c.groups * c.out_channels * c.depth(); }
 };
@@ -122,33 +123,51 @@ void position_tile(const RowsJob<T>& job, int64_t position) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t N = kLanes<T>;
-  V sum[kRows][kVectors];
   T* out = job.out + position;
+  const int64_t out_pitch = job.out_pitch, w_pitch = job.w_pitch;
+  V sum[kRows][kVectors];
   HWY_UNROLL(4)
-  for (int r = 0; r < kRows; ++r) HWY_UNROLL(8)
-  for (int v = 0; v < kVectors; ++v)
-    sum[r][v] = job.accumulate ? hn::LoadU(d, out + r * job.out_pitch + v * N)
-                               : hn::Set(d, job.bias == nullptr ? T(0) : job.bias[r]);
+  for (int r = 0; r < kRows; ++r) {
+    const V bias = hn::Set(d, job.bias == nullptr ? T(0) : job.bias[r]);
+    HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = job.accumulate ? hn::LoadU(d, out + r * out_pitch + v * N) : bias;
+  }
   const T* HWY_RESTRICT x = job.x + position;
   const T* HWY_RESTRICT w = job.w;
   const int64_t* HWY_RESTRICT offset = job.offset;
   for (int64_t k = 0; k < job.depth; ++k) {
     const T* at = x + offset[k];
-    V right[kVectors];
-    HWY_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) right[v] = hn::LoadU(d, at + v * N);
-    HWY_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) {
-      const V left = hn::Set(d, w[r * job.w_pitch + k]);
+    // The shorter side is held in registers, the other comes one by one: 16 registers are just enough.
+    if constexpr (kRows < kVectors) {
+      V left[kRows];
+      HWY_UNROLL(4)
+      for (int r = 0; r < kRows; ++r) left[r] = hn::Set(d, w[r * w_pitch + k]);
       HWY_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(left, right[v], sum[r][v]);
+      for (int v = 0; v < kVectors; ++v) {
+        const V right = hn::LoadU(d, at + v * N);
+        HWY_UNROLL(4)
+        for (int r = 0; r < kRows; ++r) sum[r][v] = hn::MulAdd(left[r], right, sum[r][v]);
+      }
+    } else {
+      V right[kVectors];
+      HWY_UNROLL(8)
+      for (int v = 0; v < kVectors; ++v) right[v] = hn::LoadU(d, at + v * N);
+      HWY_UNROLL(4)
+      for (int r = 0; r < kRows; ++r) {
+        const V left = hn::Set(d, w[r * w_pitch + k]);
+        HWY_UNROLL(8)
+        for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(left, right[v], sum[r][v]);
+      }
     }
   }
+  const bool relu = job.relu;
   HWY_UNROLL(4)
-  for (int r = 0; r < kRows; ++r) HWY_UNROLL(8)
-  for (int v = 0; v < kVectors; ++v) {
-    if (job.relu) sum[r][v] = hn::Max(hn::Zero(d), sum[r][v]);  // in this order NaN stays NaN
-    hn::StoreU(sum[r][v], d, out + r * job.out_pitch + v * N);
+  for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) {
+      if (relu) sum[r][v] = hn::Max(hn::Zero(d), sum[r][v]);  // in this order NaN stays NaN
+      hn::StoreU(sum[r][v], d, out + r * out_pitch + v * N);
+    }
   }
 }
 
@@ -254,15 +273,17 @@ void correlate_positions(const Correlate<T>& job, void* scratch, const Team& tea
     const Blocks b = position_blocks(c);
     Carver own = carver.rest(bytes * static_cast<size_t>(team.rank()));
     const PositionScratch<T> s(own, c, b, kLanes<T>);
-    std::fill(s.box, s.box + b.box_elements() + kWidestTile * kLanes<T>,
+    std::fill(s.box, s.box + b.box_elements + kWidestTile * kLanes<T>,
               T(0));  // sums that are dropped read past the rows
     tap_offsets(c, b.box, b.channels, s.offset);
-    const int64_t strips = b.strips.all() / std::max<int64_t>(1, c.batch);  // per sample
     const auto [begin, end] = team.share(b.strips.all() * c.groups);
+    // In the order of memory: sample, group, strip.
+    const int64_t strips = b.strips.all() / std::max<int64_t>(1, c.batch);
+    Strip strip{};
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t sample = unit / (strips * c.groups), group = unit / strips % c.groups;
-      const T* w = weights + group * c.out_channels * c.depth();
-      correlate_strip_by_positions(job, c, b, b.strips[sample * strips + unit % strips], group, w, s);
+      const int64_t plane = unit / strips, group = plane % c.groups;
+      if (unit == begin || strips > 1 || group == 0) strip = b.strips[plane / c.groups * strips + unit % strips];
+      correlate_strip_by_positions(job, c, b, strip, group, weights + group * c.out_channels * c.depth(), s);
     }
     weights += c.groups * c.out_channels * c.depth();
   }
@@ -287,8 +308,10 @@ void dot_tile(const DotJob<T>& job, const int64_t* offset, int64_t channel, T* s
   constexpr int64_t N = kLanes<T>;
   V sum[kOut][kTaps];
   HWY_UNROLL(4)
-  for (int o = 0; o < kOut; ++o) HWY_UNROLL(12)
-  for (int t = 0; t < kTaps; ++t) sum[o][t] = hn::LoadU(d, sums + (o * job.depth + t) * N);
+  for (int o = 0; o < kOut; ++o) {
+    HWY_UNROLL(12)
+    for (int t = 0; t < kTaps; ++t) sum[o][t] = hn::LoadU(d, sums + (o * job.depth + t) * N);
+  }
   const T* dy = job.dy + channel * job.dy_channel;
   const int64_t whole = job.width / N * N;
   const auto tail = hn::FirstN(d, static_cast<size_t>(job.width - whole));
@@ -298,14 +321,20 @@ void dot_tile(const DotJob<T>& job, const int64_t* offset, int64_t channel, T* s
       HWY_UNROLL(12)
       for (int t = 0; t < kTaps; ++t) x[t] = job.x + i * job.x_plane + j * job.x_row + offset[t];
       const auto step = [&](int64_t w, auto&& keep) HWY_ATTR {
-        V left[kOut];
-        HWY_UNROLL(4)
-        for (int o = 0; o < kOut; ++o) left[o] = hn::LoadU(d, dy + o * job.dy_channel + w);
-        HWY_UNROLL(12)
-        for (int t = 0; t < kTaps; ++t) {
-          const V right = keep(hn::LoadU(d, x[t] + w));
+        if constexpr (kOut > 1) {
+          V right[kTaps];
+          HWY_UNROLL(12)
+          for (int t = 0; t < kTaps; ++t) right[t] = keep(hn::LoadU(d, x[t] + w));
           HWY_UNROLL(4)
-          for (int o = 0; o < kOut; ++o) sum[o][t] = hn::MulAdd(left[o], right, sum[o][t]);
+          for (int o = 0; o < kOut; ++o) {
+            const V left = hn::LoadU(d, dy + o * job.dy_channel + w);
+            HWY_UNROLL(12)
+            for (int t = 0; t < kTaps; ++t) sum[o][t] = hn::MulAdd(left, right[t], sum[o][t]);
+          }
+        } else {
+          const V left = hn::LoadU(d, dy + w);
+          HWY_UNROLL(12)
+          for (int t = 0; t < kTaps; ++t) sum[0][t] = hn::MulAdd(left, keep(hn::LoadU(d, x[t] + w)), sum[0][t]);
         }
       };
       for (int64_t w = 0; w < whole; w += N) step(w, [](V v) HWY_ATTR { return v; });
@@ -313,8 +342,10 @@ void dot_tile(const DotJob<T>& job, const int64_t* offset, int64_t channel, T* s
       if (whole < job.width) step(whole, [&](V v) HWY_ATTR { return hn::IfThenElseZero(tail, v); });
     }
   HWY_UNROLL(4)
-  for (int o = 0; o < kOut; ++o) HWY_UNROLL(12)
-  for (int t = 0; t < kTaps; ++t) hn::StoreU(sum[o][t], d, sums + (o * job.depth + t) * N);
+  for (int o = 0; o < kOut; ++o) {
+    HWY_UNROLL(12)
+    for (int t = 0; t < kTaps; ++t) hn::StoreU(sum[o][t], d, sums + (o * job.depth + t) * N);
+  }
 }
 
 template <int kOut, int kTaps, class T>
@@ -387,7 +418,7 @@ void grad_kernel_positions(const ConvShape& shape, const T* x, const T* dy, T* d
   const PositionGradient<T> g(shape, N, scratch, team.rank(), team.size());
   const Correlation& c = g.c;
   tap_offsets(c, g.blocks.box, g.blocks.channels, g.offset);
-  std::fill(g.box, g.box + g.blocks.box_elements() + N, T(0));  // the last row is read a vector past its end
+  std::fill(g.box, g.box + g.blocks.box_elements + N, T(0));  // the last row is read a vector past its end
   const int64_t sums = c.out_channels * c.depth(), strips = g.blocks.strips.all() / std::max<int64_t>(1, c.batch);
   const auto [begin, end] = team.share(g.pieces * c.groups);
   for (int64_t unit = begin; unit < end; ++unit) {
