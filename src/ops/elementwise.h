@@ -1,6 +1,8 @@
 // Everything element-wise ops share: broadcasting, the walk over strided operands in contiguous tiles, the reference
 // walk.
 #pragma once
+#include <cstdint>
+
 #include "ingot/op.h"
 
 namespace ingot {
@@ -82,6 +84,8 @@ void elementwise_reference(const Call& call, const Tensor* outs) {
   const DType main = call.in(call.count() - 1).dtype();
   if (main == kF32)  // kernels see their constants in the element type
     for (double& v : params.values) v = static_cast<float>(v);
+  if (main == kI32 && !F::kToBool)
+    for (double& v : params.values) v = v < INT32_MIN ? INT32_MIN : v > INT32_MAX ? INT32_MAX : v;
   const auto apply = [&](auto... v) {
     if constexpr (requires { F::plain(v..., p); })
       return F::plain(v..., p);

@@ -1,5 +1,6 @@
 // Reductions over any set of axes (none named: all). Sums are cascaded, so their error does not grow with the length;
 // max and min give NaN if any element is. Sums and products of integers are i64 and wrap.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -370,7 +371,7 @@ INGOT_OP(argmin) = {
 INGOT_OP(var) = {
     .name = "var",
     .signature = "var(x, axes:ints={}, keepdim:bool=false, correction:int=1)",
-    .doc = "The variance over `axes`, Σ(x - mean)² / (n - correction), in two passes.",
+    .doc = "The variance over `axes`, Σ(x - mean)² / (n - correction), in two passes; infinite or NaN if the correction is n or more.",
     .family = "reduction",
     .infer =
         [](const Call& call, Specs& out) {
@@ -400,13 +401,13 @@ INGOT_OP(var) = {
             const double mean = total / static_cast<double>(n);
             for (int64_t k = 0; k < n; k++)
               squares += (load_as_double(at(k), type) - mean) * (load_as_double(at(k), type) - mean);
-            store_from_double(to, type, squares / (static_cast<double>(n) - correction));
+            store_from_double(to, type, squares / std::max(static_cast<double>(n) - correction, 0.0));
           });
         },
     .gradient =
         [](Gradient& g) {
           const double n =
-              static_cast<double>(reduced_count(g.call())) - static_cast<double>(g.call().integer("correction"));
+              std::max(static_cast<double>(reduced_count(g.call())) - static_cast<double>(g.call().integer("correction")), 0.0);
           const Tensor centred = subtract(g.in(), mean(g.in(), g.call().ints("axes"), true));
           g.set(0, multiply(multiply(with_axes(g, g.dy()), 2 / n), centred));
         },

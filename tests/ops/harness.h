@@ -81,6 +81,11 @@ Tensor mapped(const Tensor& t, F&& f, DType dtype) {
 /// The same call with every tensor of type `from` converted to `to`.
 Case converted(const Case& c, DType from, DType to);
 
+/// Changes one thing of a call at random: a shape, a type, an attribute, some indices. It need not be valid any more.
+void change(Case& c, Random& random);
+/// Is this more than a test should compute: a result of more than a million elements?
+bool too_large(const Specs& specs);
+
 // Layouts
 // ---------------------------------------------------------------------------------------------------------------
 
