@@ -4,7 +4,6 @@
 
 #include "ingot/error.h"
 #include "ingot/memory.h"
-#include "ingot/simd.h"
 #include "tests/ops/harness.h"
 
 namespace ingot::harness {
@@ -24,7 +23,6 @@ TEST_P(TableInto, SameBitsAsAllocatingForm) {
 }
 
 TEST_P(TableInto, AllocatesNothing) {
-  if (simd() == Simd::kScalar) return;  // references may: they are for being right
   for (DType type : types_of(op())) {
     for (const Case& source : cases_of(op(), type)) {
       for (Layout layout : {Layout::kContiguous, Layout::kStrided, Layout::kTransposed}) {
