@@ -71,8 +71,9 @@ struct Steps {
   }
 };
 
-// Is there a choice of counts 0 ≤ cᵢ ≤ limitᵢ with Σ cᵢ·stepᵢ in [lo, hi]? Steps are positive and descending, so what the
-// later steps can still reach bounds each count: a handful of candidates per level. Gives up (true) after `budget` tries.
+// Is there a choice of counts 0 ≤ cᵢ ≤ limitᵢ with Σ cᵢ·stepᵢ in [lo, hi]? Steps are positive and descending, so what
+// the later steps can still reach bounds each count: a handful of candidates per level. Gives up (true) after `budget`
+// tries.
 bool reachable(const Steps& steps, int at, int64_t lo, int64_t hi, int& budget) {
   if (lo <= 0 && hi >= 0) return true;
   if (hi < 0 || at == steps.count) return false;

@@ -371,7 +371,9 @@ INGOT_OP(argmin) = {
 INGOT_OP(var) = {
     .name = "var",
     .signature = "var(x, axes:ints={}, keepdim:bool=false, correction:int=1)",
-    .doc = "The variance over `axes`, Σ(x - mean)² / (n - correction), in two passes; infinite or NaN if the correction is n or more.",
+    .doc =
+        "The variance over `axes`, Σ(x - mean)² / (n - correction), in two passes; infinite or NaN if the correction "
+        "is n or more.",
     .family = "reduction",
     .infer =
         [](const Call& call, Specs& out) {
@@ -406,8 +408,8 @@ INGOT_OP(var) = {
         },
     .gradient =
         [](Gradient& g) {
-          const double n =
-              std::max(static_cast<double>(reduced_count(g.call())) - static_cast<double>(g.call().integer("correction")), 0.0);
+          const double n = std::max(
+              static_cast<double>(reduced_count(g.call())) - static_cast<double>(g.call().integer("correction")), 0.0);
           const Tensor centred = subtract(g.in(), mean(g.in(), g.call().ints("axes"), true));
           g.set(0, multiply(multiply(with_axes(g, g.dy()), 2 / n), centred));
         },
