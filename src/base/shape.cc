@@ -29,7 +29,8 @@ Dims contiguous_strides(const Dims& shape) {
   int64_t step = 1;
   for (int i = shape.size() - 1; i >= 0; i--) {
     strides[i] = step;
-    step *= std::max<int64_t>(shape[i], 1);
+    // Unsigned, because a shape that nothing could hold may come here before element_count() refuses it.
+    step = static_cast<int64_t>(static_cast<uint64_t>(step) * static_cast<uint64_t>(std::max<int64_t>(shape[i], 1)));
   }
   return strides;
 }

@@ -43,8 +43,9 @@ ConvShape shape_of(const Call& call, int64_t batch, int64_t channels, int64_t he
               .pad = {0, w.padding[0], w.padding[1]},
               .dilation = {1, w.dilation[0], w.dilation[1]}};
   for (int a = 1; a < 3; a++) {
-    const int64_t room = s.in[a] + 2 * s.pad[a] - s.dilation[a] * (s.kernel[a] - 1) - 1;
-    if (s.in[a] < 1 || s.in[a] > kLargest || room < 0)
+    const bool sized = s.in[a] >= 1 && s.in[a] <= kLargest;
+    const int64_t room = sized ? s.in[a] + 2 * s.pad[a] - s.dilation[a] * (s.kernel[a] - 1) - 1 : -1;
+    if (room < 0)
       fail(call,
            "a kernel of " + to_string(w.kernel) + " does not fit an input of " + std::to_string(height) + " × " +
                std::to_string(width),
@@ -79,22 +80,6 @@ void for_each_patch_element(const ConvShape& s, F f) {
   });
 }
 
-// Stages input and result and calls kernel(in, out) with their element type.
-template <class Kernel>
-void with_staged(const Call& call, const Tensor& out, void* scratch, const Team& team, Kernel kernel) {
-  const void* in = stage_in(call.in(0), scratch, team);
-  void* result = stage_out(out, scratch);
-  team.barrier();
-  if (out.dtype() == kF32)
-    kernel(static_cast<const float*>(in), static_cast<float*>(result));
-  else
-    kernel(static_cast<const double*>(in), static_cast<double*>(result));
-  unstage(out, result, team);
-}
-size_t staged_bytes(const Call& call, const Tensor* out, int) {
-  return staging_bytes(call.in(0)) + staging_bytes(out[0]);
-}
-
 Attrs window_attrs(const Dims& kernel, const Dims& stride, const Dims& padding, const Dims& dilation) {
   return Attrs().set("kernel", kernel).set("stride", stride).set("padding", padding).set("dilation", dilation);
 }
@@ -114,10 +99,10 @@ INGOT_OP(im2col) = {
         },
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-          with_staged(call, out[0], scratch, team,
-                      [&](auto* x, auto* columns) { kernels::im2col(im2col_shape(call), x, columns, team); });
+          with_staged(call, out, scratch, team,
+                      [&](auto** in, auto** to, void*) { kernels::im2col(im2col_shape(call), in[0], to[0], team); });
         },
-    .scratch = staged_bytes,
+    .scratch = [](const Call& call, const Tensor* out, int) { return staged_bytes(call, out); },
     .reference =
         [](const Call& call, const Tensor* out) {
           for_each_index(out[0].shape(),
@@ -161,10 +146,10 @@ INGOT_OP(col2im) = {
         },
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-          with_staged(call, out[0], scratch, team,
-                      [&](auto* columns, auto* x) { kernels::col2im(col2im_shape(call), columns, x, team); });
+          with_staged(call, out, scratch, team,
+                      [&](auto** in, auto** to, void*) { kernels::col2im(col2im_shape(call), in[0], to[0], team); });
         },
-    .scratch = staged_bytes,
+    .scratch = [](const Call& call, const Tensor* out, int) { return staged_bytes(call, out); },
     .reference =
         [](const Call& call, const Tensor* out) {
           const Tensor sums = zeros(out[0].shape(), kF64);

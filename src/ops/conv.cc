@@ -34,6 +34,13 @@ ConvOptions options_of(const Call& call) {
   return {call.ints("stride"), call.ints("padding"), call.ints("dilation"), call.integer("groups")};
 }
 
+// The number of groups, in a range that can be multiplied.
+int64_t groups_of(const Call& call) {
+  const int64_t groups = call.integer("groups");
+  if (groups < 1 || groups > kLargest) fail(call, std::to_string(groups) + " groups", "groups must be at least 1");
+  return groups;
+}
+
 Dims spatial_of(const Dims& shape) { return Dims(std::span<const int64_t>(shape.begin() + 2, shape.end())); }
 
 // The geometry of a convolution of an input with the given channels and sizes; checks everything.
@@ -59,8 +66,9 @@ ConvShape geometry(const Call& call, int64_t batch, int64_t in_channels, const D
               .pad = {0, 0, 0},
               .dilation = {1, 1, 1}};
   for (int a = 0, k = 3 - spatial; a < spatial; a++, k++) {
-    const int64_t room = size[a] + 2 * padding[a] - dilation[a] * (kernel[a] - 1) - 1;
-    if (size[a] < 1 || size[a] > kLargest || kernel[a] < 1 || kernel[a] > kLargest || room < 0)
+    const bool sized = size[a] >= 1 && size[a] <= kLargest && kernel[a] >= 1 && kernel[a] <= kLargest;
+    const int64_t room = sized ? size[a] + 2 * padding[a] - dilation[a] * (kernel[a] - 1) - 1 : -1;
+    if (room < 0)
       fail(call,
            "a kernel of " + to_string(kernel) + " does not fit an input of " + to_string(size) + " with padding " +
                to_string(padding),
@@ -117,8 +125,7 @@ void infer_forward(const Call& call, Specs& out) {
 // dx from dy and w: inputs dy, w; `size` is the spatial size of x.
 ConvShape grad_input_shape(const Call& call) {
   const Tensor &dy = call.in(0), &w = call.in(1);
-  return geometry(call, dy.size(0), w.size(1) * call.integer("groups"), call.ints("size"), w.size(0),
-                  spatial_of(w.shape()));
+  return geometry(call, dy.size(0), w.size(1) * groups_of(call), call.ints("size"), w.size(0), spatial_of(w.shape()));
 }
 // dw from x and dy: inputs x, dy; `kernel` is the spatial size of w.
 ConvShape grad_kernel_shape(const Call& call) {
@@ -152,7 +159,7 @@ Dims transposed_size(const Call& call, int spatial) {
 ConvShape transposed_shape(const Call& call) {
   const Tensor &x = call.in(0), &w = call.in(1);
   const int spatial = x.rank() - 2;
-  return geometry(call, x.size(0), w.size(1) * call.integer("groups"), transposed_size(call, spatial), w.size(0),
+  return geometry(call, x.size(0), w.size(1) * groups_of(call), transposed_size(call, spatial), w.size(0),
                   spatial_of(w.shape()));
 }
 template <int kSpatial>
@@ -171,29 +178,6 @@ void infer_transposed(const Call& call, Specs& out) {
   out.add(call.in(0).dtype(), shape_of(s.batch, s.in_channels, s.in, kSpatial));
 }
 
-size_t staged_bytes(const Call& call, const Tensor* out) {
-  size_t bytes = staging_bytes(out[0]);
-  for (int i = 0; i < call.count(); i++) bytes += staging_bytes(call.in(i));
-  return bytes;
-}
-
-// Stages the operands and calls kernel(T tag, a, b, bias, result, scratch).
-template <class Kernel>
-void with_staged(const Call& call, const Tensor& out, void* scratch, const Team& team, Kernel kernel) {
-  const void* a = stage_in(call.in(0), scratch, team);
-  const void* b = call.count() > 1 ? stage_in(call.in(1), scratch, team) : nullptr;
-  const void* bias = call.count() > 2 ? stage_in(call.in(2), scratch, team) : nullptr;
-  void* result = stage_out(out, scratch);
-  team.barrier();
-  const auto run = [&](auto tag) {
-    using T = decltype(tag);
-    kernel(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<const T*>(bias), static_cast<T*>(result),
-           scratch);
-  };
-  out.dtype() == kF32 ? run(0.0f) : run(0.0);
-  unstage(out, result, team);
-}
-
 double flop_cost(const ConvShape& s) {  // at about 40 GFLOP/s
   double macs = static_cast<double>(s.batch) * static_cast<double>(s.out_channels) *
                 static_cast<double>(s.in_channels / s.groups);
@@ -202,8 +186,8 @@ double flop_cost(const ConvShape& s) {  // at about 40 GFLOP/s
 }
 
 void run_forward(const Call& call, const Tensor* out, void* scratch, const Team& team) {
-  with_staged(call, out[0], scratch, team, [&](auto* x, auto* w, auto* bias, auto* y, void* rest) {
-    kernels::conv_forward(forward_shape(call), x, w, bias, y, rest, team);
+  with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
+    kernels::conv_forward(forward_shape(call), in[0], in[1], in[2], to[0], rest, team);
   });
 }
 size_t scratch_forward(const Call& call, const Tensor* out, int team_size) {
@@ -213,14 +197,14 @@ size_t scratch_forward(const Call& call, const Tensor* out, int team_size) {
 
 void run_transposed(const Call& call, const Tensor* out, void* scratch, const Team& team) {
   const ConvShape s = transposed_shape(call);
-  with_staged(call, out[0], scratch, team, [&](auto* x, auto* w, auto* bias, auto* y, void* rest) {
-    kernels::conv_grad_input(s, x, w, y, rest, team);
-    if (bias == nullptr) return;
+  with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
+    kernels::conv_grad_input(s, in[0], in[1], to[0], rest, team);
+    if (in[2] == nullptr) return;
     team.barrier();
     const int64_t plane = s.in[0] * s.in[1] * s.in[2];
     const auto [first, last] = team.share(s.batch * s.in_channels);
     for (int64_t p = first; p < last; p++)
-      for (int64_t i = 0; i < plane; i++) y[p * plane + i] += bias[p % s.in_channels];
+      for (int64_t i = 0; i < plane; i++) to[0][p * plane + i] += in[2][p % s.in_channels];
   });
 }
 
@@ -462,8 +446,8 @@ INGOT_OP(conv_grad_input) = {
         },
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-          with_staged(call, out[0], scratch, team, [&](auto* dy, auto* w, auto*, auto* dx, void* rest) {
-            kernels::conv_grad_input(grad_input_shape(call), dy, w, dx, rest, team);
+          with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
+            kernels::conv_grad_input(grad_input_shape(call), in[0], in[1], to[0], rest, team);
           });
         },
     .scratch =
@@ -515,8 +499,8 @@ INGOT_OP(conv_grad_kernel) = {
         },
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-          with_staged(call, out[0], scratch, team, [&](auto* x, auto* dy, auto*, auto* dw, void* rest) {
-            kernels::conv_grad_kernel(grad_kernel_shape(call), x, dy, dw, rest, team);
+          with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
+            kernels::conv_grad_kernel(grad_kernel_shape(call), in[0], in[1], to[0], rest, team);
           });
         },
     .scratch =

@@ -81,32 +81,6 @@ void infer_channels(const Call& call, Specs& out) {
   out.add(call.in(0).dtype(), call.in(0).shape());
 }
 
-size_t staged_bytes(const Call& call, const Tensor* out) {
-  size_t bytes = 0;
-  for (int i = 0; i < call.count(); i++) bytes += staging_bytes(call.in(i));
-  for (int i = 0; i < output_count(call.op); i++) bytes += staging_bytes(out[i]);
-  return bytes;
-}
-
-// Stages everything and calls kernel(inputs, results, rest of the scratch) with typed pointers; absent inputs are null.
-template <class Kernel>
-void with_staged(const Call& call, const Tensor* out, void* scratch, const Team& team, Kernel kernel) {
-  const int results = output_count(call.op);
-  const void* in[3] = {};
-  void* to[3] = {};
-  for (int i = 0; i < call.count(); i++) in[i] = stage_in(call.in(i), scratch, team);
-  for (int i = 0; i < results; i++) to[i] = stage_out(out[i], scratch);
-  team.barrier();
-  const auto typed = [&](auto tag) {
-    using T = decltype(tag);
-    const T* inputs[3] = {static_cast<const T*>(in[0]), static_cast<const T*>(in[1]), static_cast<const T*>(in[2])};
-    T* outputs[3] = {static_cast<T*>(to[0]), static_cast<T*>(to[1]), static_cast<T*>(to[2])};
-    kernel(inputs, outputs, scratch);
-  };
-  out[0].dtype() == kF32 ? typed(0.0f) : typed(0.0);
-  for (int i = 0; i < results; i++) unstage(out[i], to[i], team);
-}
-
 void run_rows(const Call& call, const Tensor* out, void* scratch, const Team& team) {
   with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
     kernels::row_norm(row_norm_of(call), in[0], in[1], in[2], to[0], team);

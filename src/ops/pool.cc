@@ -90,26 +90,12 @@ PoolShape bins(const Call& call, const Dims& in, const Dims& out) {
 PoolShape input_bins(const Call& call) { return bins(call, spatial_of(call.in(0)), call.ints("size")); }
 PoolShape size_bins(const Call& call) { return bins(call, call.ints("size"), spatial_of(call.in(0))); }
 
-// Stages the first input and the results, and calls kernel(x, y, second input or result as indices).
-size_t staged_bytes(const Call& call, const Tensor* out, int) {
-  size_t bytes = staging_bytes(out[0]);
-  for (int i = 0; i < call.count(); i++) bytes += staging_bytes(call.in(i));
-  return output_count(call.op) == 2 ? bytes + staging_bytes(out[1]) : bytes;
-}
-template <class Kernel>
-void with_staged(const Call& call, const Tensor* out, void* scratch, const Team& team, Kernel kernel) {
-  const void* x = stage_in(call.in(0), scratch, team);
-  const void* more = call.count() > 1 ? stage_in(call.in(1), scratch, team) : nullptr;
-  void* y = stage_out(out[0], scratch);
-  const bool indexed = output_count(call.op) == 2;
-  int64_t* indices = static_cast<int64_t*>(indexed ? stage_out(out[1], scratch) : const_cast<void*>(more));
-  team.barrier();
-  if (out[0].dtype() == kF32)
-    kernel(static_cast<const float*>(x), static_cast<float*>(y), indices);
-  else
-    kernel(static_cast<const double*>(x), static_cast<double*>(y), indices);
-  unstage(out[0], y, team);
-  if (indexed) unstage(out[1], indices, team);
+size_t scratch_staged(const Call& call, const Tensor* out, int) { return staged_bytes(call, out); }
+
+// Indices travel beside elements of another type.
+template <class T>
+auto* as_indices(T* p) {
+  return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const int64_t, int64_t>*>(p);
 }
 
 // Calls f(window, index of the output, sizes) for every output of a plain loop; window(g) walks the positions it reads.
@@ -217,21 +203,22 @@ void infer_adaptive_max(const Call& call, Specs& out) {
 }
 
 void run_max(const Call& call, const Tensor* out, void* scratch, const Team& team) {
-  with_staged(call, out, scratch, team,
-              [&](auto* x, auto* y, int64_t* indices) { kernels::max_pool(input_windows(call), x, y, indices, team); });
+  with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
+    kernels::max_pool(input_windows(call), in[0], to[0], as_indices(to[1]), team);
+  });
 }
 void run_avg(const Call& call, const Tensor* out, void* scratch, const Team& team) {
-  with_staged(call, out, scratch, team, [&](auto* x, auto* y, int64_t*) {
-    kernels::avg_pool(input_windows(call), call.flag("count_include_pad"), x, y, team);
+  with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
+    kernels::avg_pool(input_windows(call), call.flag("count_include_pad"), in[0], to[0], team);
   });
 }
 void run_adaptive_avg(const Call& call, const Tensor* out, void* scratch, const Team& team) {
   with_staged(call, out, scratch, team,
-              [&](auto* x, auto* y, int64_t*) { kernels::adaptive_avg_pool(input_bins(call), x, y, team); });
+              [&](auto** in, auto** to, void*) { kernels::adaptive_avg_pool(input_bins(call), in[0], to[0], team); });
 }
 void run_adaptive_max(const Call& call, const Tensor* out, void* scratch, const Team& team) {
-  with_staged(call, out, scratch, team, [&](auto* x, auto* y, int64_t* indices) {
-    kernels::adaptive_max_pool(input_bins(call), x, y, indices, team);
+  with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
+    kernels::adaptive_max_pool(input_bins(call), in[0], to[0], as_indices(to[1]), team);
   });
 }
 
@@ -301,7 +288,7 @@ INGOT_OP(max_pool1d) = {
     .family = "pool",
     .infer = infer_max<1>,
     .run = run_max,
-    .scratch = staged_bytes,
+    .scratch = scratch_staged,
     .reference = [](const Call& call,
                     const Tensor* out) { reference_max(input_windows(call), false, call.in(0), out); },
     .gradient = gradient_max,
@@ -315,7 +302,7 @@ INGOT_OP(max_pool2d) = {
     .family = "pool",
     .infer = infer_max<2>,
     .run = run_max,
-    .scratch = staged_bytes,
+    .scratch = scratch_staged,
     .reference = [](const Call& call,
                     const Tensor* out) { reference_max(input_windows(call), false, call.in(0), out); },
     .gradient = gradient_max,
@@ -342,11 +329,11 @@ INGOT_OP(max_pool_grad) = {
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           const int64_t planes = planes_of(call.in(0)), in_size = element_count(call.ints("size")),
                         out_size = element_count(spatial_of(call.in(0)));
-          with_staged(call, out, scratch, team, [&](auto* dy, auto* dx, int64_t* indices) {
-            kernels::max_pool_grad(planes, in_size, out_size, dy, indices, dx, team);
+          with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
+            kernels::max_pool_grad(planes, in_size, out_size, in[0], as_indices(in[1]), to[0], team);
           });
         },
-    .scratch = staged_bytes,
+    .scratch = scratch_staged,
     .reference =
         [](const Call& call, const Tensor* out) {
           const Tensor& dy = call.in(0);
@@ -383,7 +370,7 @@ INGOT_OP(avg_pool1d) = {
     .family = "pool",
     .infer = infer_avg<1>,
     .run = run_avg,
-    .scratch = staged_bytes,
+    .scratch = scratch_staged,
     .reference = [](const Call& call,
                     const Tensor* out) { reference_avg(call, input_windows(call), false, call.in(0), out[0]); },
     .gradient = gradient_avg,
@@ -397,7 +384,7 @@ INGOT_OP(avg_pool2d) = {
     .family = "pool",
     .infer = infer_avg<2>,
     .run = run_avg,
-    .scratch = staged_bytes,
+    .scratch = scratch_staged,
     .reference = [](const Call& call,
                     const Tensor* out) { reference_avg(call, input_windows(call), false, call.in(0), out[0]); },
     .gradient = gradient_avg,
@@ -421,11 +408,11 @@ INGOT_OP(avg_pool_grad) = {
         },
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-          with_staged(call, out, scratch, team, [&](auto* dy, auto* dx, int64_t*) {
-            kernels::avg_pool_grad(size_windows(call), call.flag("count_include_pad"), dy, dx, team);
+          with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
+            kernels::avg_pool_grad(size_windows(call), call.flag("count_include_pad"), in[0], to[0], team);
           });
         },
-    .scratch = staged_bytes,
+    .scratch = scratch_staged,
     .reference = [](const Call& call,
                     const Tensor* out) { reference_avg_grad(call, size_windows(call), false, call.in(0), out[0]); },
     .gradient =
@@ -456,7 +443,7 @@ INGOT_OP(adaptive_avg_pool1d) = {
     .family = "pool",
     .infer = infer_adaptive<1>,
     .run = run_adaptive_avg,
-    .scratch = staged_bytes,
+    .scratch = scratch_staged,
     .reference = [](const Call& call,
                     const Tensor* out) { reference_avg(call, input_bins(call), true, call.in(0), out[0]); },
     .gradient = gradient_adaptive_avg,
@@ -470,7 +457,7 @@ INGOT_OP(adaptive_avg_pool2d) = {
     .family = "pool",
     .infer = infer_adaptive<2>,
     .run = run_adaptive_avg,
-    .scratch = staged_bytes,
+    .scratch = scratch_staged,
     .reference = [](const Call& call,
                     const Tensor* out) { reference_avg(call, input_bins(call), true, call.in(0), out[0]); },
     .gradient = gradient_adaptive_avg,
@@ -490,11 +477,11 @@ INGOT_OP(adaptive_avg_pool_grad) = {
         },
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-          with_staged(call, out, scratch, team, [&](auto* dy, auto* dx, int64_t*) {
-            kernels::adaptive_avg_pool_grad(size_bins(call), dy, dx, team);
+          with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
+            kernels::adaptive_avg_pool_grad(size_bins(call), in[0], to[0], team);
           });
         },
-    .scratch = staged_bytes,
+    .scratch = scratch_staged,
     .reference = [](const Call& call,
                     const Tensor* out) { reference_avg_grad(call, size_bins(call), true, call.in(0), out[0]); },
     .gradient =
@@ -517,7 +504,7 @@ INGOT_OP(adaptive_max_pool1d) = {
     .family = "pool",
     .infer = infer_adaptive_max<1>,
     .run = run_adaptive_max,
-    .scratch = staged_bytes,
+    .scratch = scratch_staged,
     .reference = [](const Call& call, const Tensor* out) { reference_max(input_bins(call), true, call.in(0), out); },
     .gradient = gradient_max,
     .samples = sample_bins<1>,
@@ -531,7 +518,7 @@ INGOT_OP(adaptive_max_pool2d) = {
     .family = "pool",
     .infer = infer_adaptive_max<2>,
     .run = run_adaptive_max,
-    .scratch = staged_bytes,
+    .scratch = scratch_staged,
     .reference = [](const Call& call, const Tensor* out) { reference_max(input_bins(call), true, call.in(0), out); },
     .gradient = gradient_max,
     .samples = sample_bins<2>,

@@ -53,4 +53,11 @@ void fill_share(const Tensor& to, const void* element, const Team& team) {
                 element_bytes(to), team);
 }
 
+size_t staged_bytes(const Call& call, const Tensor* out) {
+  size_t bytes = 0;
+  for (int i = 0; i < call.count(); i++) bytes += staging_bytes(call.in(i));
+  for (int i = 0; i < output_count(call.op); i++) bytes += staging_bytes(out[i]);
+  return bytes;
+}
+
 }  // namespace ingot

@@ -12,6 +12,7 @@
 #pragma once
 #include <cstddef>
 
+#include "ingot/op.h"
 #include "ingot/tensor.h"
 #include "ingot/threads.h"
 
@@ -43,5 +44,28 @@ void copy_share(const Tensor& to, const Tensor& from, const Team& team);
 
 /// Sets every element of `to` to the `size_of(to.dtype())` bytes at `element`; this member's share.
 void fill_share(const Tensor& to, const void* element, const Team& team);
+
+/// Scratch that with_staged() takes for a call and its results.
+size_t staged_bytes(const Call& call, const Tensor* out);
+
+/// Stages all operands (up to three inputs; absent ones are null), calls kernel(in, out, rest of the scratch) with
+/// arrays of pointers to the results' element type, f32 or f64, and moves the results to where they belong.
+template <class Kernel>
+void with_staged(const Call& call, const Tensor* out, void* scratch, const Team& team, Kernel kernel) {
+  const int results = output_count(call.op);
+  const void* in[3] = {};
+  void* to[kMaxOutputs] = {};
+  for (int i = 0; i < call.count(); i++) in[i] = stage_in(call.in(i), scratch, team);
+  for (int i = 0; i < results; i++) to[i] = stage_out(out[i], scratch);
+  team.barrier();
+  const auto typed = [&](auto tag) {
+    using T = decltype(tag);
+    const T* inputs[3] = {static_cast<const T*>(in[0]), static_cast<const T*>(in[1]), static_cast<const T*>(in[2])};
+    T* outputs[3] = {static_cast<T*>(to[0]), static_cast<T*>(to[1]), static_cast<T*>(to[2])};
+    kernel(inputs, outputs, scratch);
+  };
+  out[0].dtype() == kF32 ? typed(0.0f) : typed(0.0);
+  for (int i = 0; i < results; i++) unstage(out[i], to[i], team);
+}
 
 }  // namespace ingot

@@ -3,10 +3,13 @@
 
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 int main() {
   ingot::set_threads(2);
   std::printf("%s, %d threads\n", ingot::name(ingot::simd()), ingot::threads());
+  const ingot::Tensor x = ingot::arange(0, 6), y = ingot::matmul(ingot::reshape(x, {2, 3}), ingot::reshape(x, {3, 2}));
+  if (y.to_vector<float>() != std::vector<float>{10, 13, 28, 40}) return 1;
   try {
     ingot::set_threads(0);
   } catch (const ingot::Error& error) {
