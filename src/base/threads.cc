@@ -59,7 +59,8 @@ class Signal {
         if (posted(turn)) return;
       }
     } else {
-      for (const int64_t deadline = now_ns() + kSpinNs; now_ns() < deadline;)
+      // The scheduler may have put both on one core; a yield every few microseconds lets the other one get there.
+      for (const int64_t deadline = now_ns() + kSpinNs; now_ns() < deadline; sched_yield())
         if (spin(turn, 64)) return;
     }
     sleep(turn);
