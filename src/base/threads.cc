@@ -150,7 +150,12 @@ class Crew {
 
   Crew() = default;
   static void* work(void* seat);
+  void leave_callers_core() const;
 
+#if defined(__linux__)
+  cpu_set_t allowed_;     // what the caller may use, and so the workers
+  int caller_core_ = -1;  // where the caller was when it called; written before the start signal
+#endif
   int size_ = 1;
   uint32_t turn_ = 0;
   bool crowd_ = false;
@@ -162,6 +167,9 @@ Crew* Crew::hire(int size) {
   Crew* crew = new (std::nothrow) Crew;
   if (crew == nullptr) return nullptr;
   crew->crowd_ = size > usable_cores();
+#if defined(__linux__)
+  if (sched_getaffinity(0, sizeof crew->allowed_, &crew->allowed_) != 0) CPU_ZERO(&crew->allowed_);
+#endif
   sigset_t all, before;  // signals go to the user's threads, never to ours
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -187,8 +195,22 @@ Crew::~Crew() {
   for (int rank = 1; rank < size_; ++rank) pthread_join(seats_[rank].thread, nullptr);
 }
 
+// The scheduler likes to wake a worker on the core of whoever woke it, and may leave it there while another core is
+// idle: the two would take turns. So a worker that finds itself on its caller's core goes elsewhere.
+void Crew::leave_callers_core() const {
+#if defined(__linux__)
+  if (crowd_ || sched_getcpu() != caller_core_) return;
+  cpu_set_t others = allowed_;
+  CPU_CLR(caller_core_, &others);
+  if (CPU_COUNT(&others) > 0) sched_setaffinity(0, sizeof others, &others);
+#endif
+}
+
 void Crew::run(void (*fn)(void*, const Team&), void* context) noexcept {
   ++turn_;
+#if defined(__linux__)
+  caller_core_ = sched_getcpu();
+#endif
   for (int rank = 1; rank < size_; ++rank) {
     seats_[rank].fn = fn;
     seats_[rank].context = context;
@@ -210,6 +232,7 @@ void* Crew::work(void* argument) {
   for (uint32_t turn = 1;; ++turn) {
     seat.start.wait(turn, crew.crowd_);
     if (seat.fn == nullptr) return nullptr;
+    crew.leave_callers_core();
     seat.fn(seat.context, Team(seat.rank, crew.size_, crew.barriers_));
     seat.done.post(turn);
   }
