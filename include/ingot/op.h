@@ -46,6 +46,8 @@ class Attrs {
   int size() const { return size_; }
   const Attr& operator[](int i) const { return reinterpret_cast<const Attr*>(storage_)[i]; }
   const Attr* find(std::string_view name) const;
+  /// Another value for an integer that is there.
+  void replace(std::string_view name, int64_t value) { const_cast<Attr*>(find(name))->integer = value; }
 
  private:
   Attr& add(std::string_view name, Attr::Kind kind);
@@ -143,6 +145,10 @@ struct Op {
   size_t (*scratch)(const Call&, const Tensor* out, int team_size) = nullptr;
   /// `run` reads element i of its inputs only to write element i: destinations may alias inputs, as for tiles.
   bool in_place = false;
+  /// The number of rows that `run` shares out with team.share(rows) when its operands are contiguous: a member touches
+  /// only its rows of the operands that have as many, so the next op that splits alike need not wait. 0 or null:
+  /// unknown.
+  int64_t (*rows)(const Call&) = nullptr;
   /// The plain loop: oracle of the tests, and what INGOT_SIMD=scalar runs.
   void (*reference)(const Call&, const Tensor* out) = nullptr;
   /// Rough nanoseconds on one thread; decides whether a team is worth waking. Null: by the size of inputs and results.

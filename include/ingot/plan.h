@@ -41,7 +41,7 @@ enum class Role : uint8_t { kOther, kParameter, kGradient, kState };
 struct PlanOptions {
   std::string name = "plan";
   /// Passes to leave out, by name: pass_names() lists them.
-  std::vector<std::string> without;
+  std::vector<std::string> without = {};
   /// Workers the plan is laid out for; 0: threads() when it is compiled. Small plans choose one.
   int threads = 0;
   /// The most bytes that arena, scratch, constants and results may take; 0: no limit.
@@ -49,7 +49,7 @@ struct PlanOptions {
   /// After every step, look for NaN and infinity in what it wrote, and name the first step that made one. Slow.
   bool check_numerics = false;
   /// Roles of memory that the function uses: whoever binds a slab says what it is.
-  std::vector<std::pair<Tensor, Role>> roles;
+  std::vector<std::pair<Tensor, Role>> roles = {};
 };
 
 /// The passes that `PlanOptions::without` can switch off, in the order in which they run.
@@ -57,11 +57,11 @@ std::span<const char* const> pass_names();
 
 /// Memory of a plan, in bytes, known before the first run.
 struct PlanBytes {
-  size_t arena = 0;      // temporaries, all in one mapping
-  size_t scratch = 0;    // what kernels need while they run
-  size_t outputs = 0;    // results that are no temporaries: they outlive the run
-  size_t constants = 0;  // folded at compile time
-  size_t inputs = 0;     // inputs are read where they are
+  size_t arena = 0;                                            // temporaries, all in one mapping
+  size_t scratch = 0;                                          // what kernels need while they run
+  size_t outputs = 0;                                          // results that are no temporaries: they outlive the run
+  size_t constants = 0;                                        // folded at compile time
+  size_t inputs = 0;                                           // inputs are read where they are
   size_t parameters = 0, gradients = 0, state = 0, bound = 0;  // memory of the user's that the plan reads or writes
   size_t live_peak = 0;  // the largest sum of temporaries alive at once: no arena can be smaller
   /// What the plan itself takes.
@@ -70,11 +70,11 @@ struct PlanBytes {
 
 /// One step of a plan, measured.
 struct StepProfile {
-  std::string name;     // the path of the user's scopes and what was fused: "fc1/linear+relu"
-  std::string kind;     // "gemm", "fused", "op", …
-  double us = 0;        // median time on the first worker, waiting excluded
-  double wait_us = 0;   // median wait at the barrier before it
-  double share = 0;     // of the whole run
+  std::string name;    // the path of the user's scopes and what was fused: "fc1/linear+relu"
+  std::string kind;    // "gemm", "fused", "op", …
+  double us = 0;       // median time on the first worker, waiting excluded
+  double wait_us = 0;  // median wait at the barrier before it
+  double share = 0;    // of the whole run
   double flops = 0, bytes = 0;
   double roofline = 0;  // reached share of what the machine allows for these FLOPs and bytes
   bool critical = false;
@@ -157,14 +157,18 @@ std::vector<NamedTensor> as_outputs(const List& list) {
   return named;
 }
 
-template <class F, size_t... I>
-std::vector<NamedTensor> call_with(F& fn, std::span<const Tensor> in, std::index_sequence<I...>) {
-  if constexpr (std::is_void_v<std::invoke_result_t<F&, decltype(in[I])...>>) {
-    fn(in[I]...);
+template <class F, class... A>
+std::vector<NamedTensor> outputs_of(F& fn, const A&... arguments) {
+  if constexpr (std::is_void_v<std::invoke_result_t<F&, const A&...>>) {
+    fn(arguments...);
     return {};
   } else {
-    return as_outputs(fn(in[I]...));
+    return as_outputs(fn(arguments...));
   }
+}
+template <class F, size_t... I>
+std::vector<NamedTensor> call_with(F& fn, [[maybe_unused]] std::span<const Tensor> in, std::index_sequence<I...>) {
+  return outputs_of(fn, in[I]...);
 }
 template <size_t, class T>
 using Repeat = T;
@@ -185,9 +189,7 @@ constexpr size_t tensor_arity() {
 template <class F>
 PlanFunction as_plan_function(F fn, size_t inputs) {
   if constexpr (std::is_invocable_v<F&, std::span<const Tensor>> && !std::is_invocable_v<F&, const Tensor&>) {
-    return [fn = std::move(fn)](std::span<const Tensor> in) mutable {
-      return call_with(fn, std::span<const std::span<const Tensor>>(&in, 1), std::make_index_sequence<1>{});
-    };
+    return [fn = std::move(fn)](std::span<const Tensor> in) mutable { return outputs_of(fn, in); };
   } else {
     constexpr size_t kCount = tensor_arity<F>();
     if (inputs != kCount) wrong_input_count(kCount, inputs);
@@ -220,8 +222,8 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
 };
 
-/// Random ops whose seed is an input of the plan: called with a symbolic seed (an i64 scalar input, or a tensor bound by
-/// reference), the numbers follow what it holds at each run. With a concrete seed outside a capture: the plain op.
+/// Random ops whose seed is an input of the plan: called with a symbolic seed (an i64 scalar input, or a tensor bound
+/// by reference), the numbers follow what it holds at each run. With a concrete seed outside a capture: the plain op.
 Tensor dropout(const Tensor& x, double p, const Tensor& seed, int64_t stream = 0);
 Tensor uniform(const Dims& shape, const Tensor& seed, double low = 0, double high = 1, int64_t stream = 0,
                DType dtype = kF32);

@@ -20,6 +20,8 @@ struct Storage {
   std::byte* data = nullptr;
   size_t bytes = 0;                          // of `data`; what the allocator counted if it owns the block
   std::function<void()>* release = nullptr;  // set for wrapped memory: what to call at the end, or an empty function
+  const void* capture = nullptr;             // of a symbolic tensor: the capture that it belongs to,
+  int64_t symbol = -1;                       // and its number there
 };
 
 /// A handle: storage, dtype, shape, strides and offset. Copying a Tensor copies the handle, never the elements.
@@ -53,6 +55,11 @@ class Tensor {
   static Tensor from(const std::vector<T>& values) {
     return from(values, {static_cast<int64_t>(values.size())});
   }
+
+  /// A tensor without elements: value number `number` of a capture. What ops are called on while a Plan is made.
+  static Tensor symbolic(const void* capture, int64_t number, DType dtype, const Dims& shape, const Dims& strides);
+  /// Does it stand for a value that a capture will compute? Then its elements cannot be read.
+  bool is_symbolic() const { return symbolic_; }
 
   bool defined() const { return storage_ != nullptr; }
   DType dtype() const { return dtype_; }
@@ -89,7 +96,10 @@ class Tensor {
   std::vector<T> to_vector() const;
 
   /// Another look at the same storage. `data` must lie inside it: the view functions of ops.h are what to use.
-  Tensor view(void* data, const Dims& shape, const Dims& strides) const;
+  Tensor view(void* data, const Dims& shape, const Dims& strides) const { return view(data, shape, strides, dtype_); }
+  Tensor view(void* data, const Dims& shape, const Dims& strides, DType dtype) const;
+  /// Looks at `data` from now on, with the same shape; whoever calls it keeps that memory alive.
+  void move_to(void* data) { data_ = data; }
 
   /// True if both look at the same storage.
   bool shares_storage(const Tensor& other) const { return storage_ != nullptr && storage_ == other.storage_; }
@@ -107,7 +117,7 @@ class Tensor {
   void* data_ = nullptr;
   int64_t numel_ = 0;
   DType dtype_ = kF32;
-  bool contiguous_ = true;
+  bool contiguous_ = true, symbolic_ = false;
   Dims shape_, strides_;
 };
 

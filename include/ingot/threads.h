@@ -49,9 +49,10 @@ class Team {
 };
 
 /// Runs `fn(context, team)` on every member of a team of up to `threads()` workers (the caller is one of them) and
-/// returns when all are done. Allocates nothing. Called from inside a team, or while another user thread holds the
-/// pool, it runs with a team of one: results never depend on the team's size. `fn` must not throw.
-void run_team(void (*fn)(void* context, const Team& team), void* context);
+/// returns when all are done; with `most`, of no more than that. Allocates nothing. Called from inside a team, or while
+/// another user thread holds the pool, it runs with a team of one: results never depend on the team's size. `fn` must
+/// not throw.
+void run_team(void (*fn)(void* context, const Team& team), void* context, int most = 1 << 30);
 
 /// The same for any callable `body(const Team&)`; `wide == false` runs it at once on the calling thread.
 template <class Body>

@@ -9,6 +9,13 @@
 namespace ingot {
 namespace {
 
+[[noreturn]] void fail_symbolic(const char* what, const Dims& shape) {
+  throw Error(
+      std::string(what) + ": the tensor " + to_string(shape) +
+      " is symbolic: its elements exist only when the plan runs — decide with shapes and constants, use where(), "
+      "or return it as a result");
+}
+
 // The Storage record lies in front of its elements, in one block: one allocation per tensor.
 constexpr size_t kHeader = 64;
 static_assert(sizeof(Storage) <= kHeader);
@@ -98,6 +105,7 @@ Tensor::Tensor(Storage* owned, void* data, DType dtype, const Dims& shape, const
       numel_(element_count(shape)),
       dtype_(dtype),
       contiguous_(row_major(shape, strides)),
+      symbolic_(owned->capture != nullptr),
       shape_(shape),
       strides_(strides) {}
 
@@ -107,6 +115,7 @@ Tensor::Tensor(const Tensor& other) noexcept
       numel_(other.numel_),
       dtype_(other.dtype_),
       contiguous_(other.contiguous_),
+      symbolic_(other.symbolic_),
       shape_(other.shape_),
       strides_(other.strides_) {
   if (storage_ != nullptr) storage_->references.fetch_add(1, std::memory_order_relaxed);
@@ -118,6 +127,7 @@ Tensor::Tensor(Tensor&& other) noexcept
       numel_(std::exchange(other.numel_, 0)),
       dtype_(other.dtype_),
       contiguous_(other.contiguous_),
+      symbolic_(other.symbolic_),
       shape_(other.shape_),
       strides_(other.strides_) {}
 
@@ -134,6 +144,7 @@ Tensor& Tensor::operator=(Tensor&& other) noexcept {
   numel_ = std::exchange(other.numel_, 0);
   dtype_ = other.dtype_;
   contiguous_ = other.contiguous_;
+  symbolic_ = other.symbolic_;
   shape_ = other.shape_;
   strides_ = other.strides_;
   return *this;
@@ -165,13 +176,24 @@ Tensor Tensor::wrap(void* data, const Dims& shape, DType dtype, const Dims& stri
   return Tensor(storage, data, dtype, shape, strides.empty() ? contiguous_strides(shape) : strides);
 }
 
-Tensor Tensor::view(void* data, const Dims& shape, const Dims& strides) const {
+Tensor Tensor::symbolic(const void* capture, int64_t number, DType dtype, const Dims& shape, const Dims& strides) {
+  // Views of a symbolic tensor are told apart by where they start, so it stands at an address that nobody has.
+  static std::byte* const nowhere = reinterpret_cast<std::byte*>(uintptr_t{1} << 62);
+  Storage* storage = allocate_storage(0);
+  storage->data = nowhere;
+  storage->capture = capture;
+  storage->symbol = number;
+  return Tensor(storage, nowhere, dtype, shape, strides);
+}
+
+Tensor Tensor::view(void* data, const Dims& shape, const Dims& strides, DType dtype) const {
   storage_->references.fetch_add(1, std::memory_order_relaxed);
-  return Tensor(storage_, data, dtype_, shape, strides);
+  return Tensor(storage_, data, dtype, shape, strides);
 }
 
 void Tensor::check_type(DType wanted) const {
   if (storage_ == nullptr) throw Error("tensor: undefined — give it a value before reading it");
+  if (symbolic_) fail_symbolic("data", shape_);
   if (dtype_ != wanted)
     throw Error("tensor: elements are " + std::string(name(dtype_)) + ", asked for as " + name(wanted) +
                 " — convert with to()");
@@ -196,6 +218,7 @@ int64_t Tensor::element_offset(const Dims& index) const {
 
 double Tensor::item_as_double() const {
   if (storage_ == nullptr) throw Error("item: undefined tensor");
+  if (symbolic_) fail_symbolic("item", shape_);
   if (numel_ != 1)
     throw Error("item: shape " + to_string(shape_) + " has " + std::to_string(numel_) + " elements, not one");
   return load_as_double(data_, dtype_);

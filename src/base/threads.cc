@@ -134,7 +134,8 @@ class Crew {
   // The workers do not exist in a forked child: there is nobody to dismiss.
   void forget_workers() { size_ = 1; }
 
-  void run(void (*fn)(void*, const Team&), void* context) noexcept;
+  // A team of `most` members, or of the whole crew if it is smaller.
+  void run(void (*fn)(void*, const Team&), void* context, int most) noexcept;
 
  private:
   // What one worker and the caller share: a line that the caller writes and a line that the worker writes.
@@ -142,6 +143,8 @@ class Crew {
     alignas(64) Signal start;
     void (*fn)(void*, const Team&) = nullptr;  // null: go home
     void* context = nullptr;
+    int team = 1;       // its size
+    uint32_t turn = 0;  // how often it was called; the worker counts along
     alignas(64) Signal done;
     Crew* crew = nullptr;
     int rank = 0;
@@ -157,7 +160,6 @@ class Crew {
   int caller_core_ = -1;  // where the caller was when it called; written before the start signal
 #endif
   int size_ = 1;
-  uint32_t turn_ = 0;
   bool crowd_ = false;
   Seat seats_[kMaxThreads];
   Team::Barrier barriers_[kMaxThreads];
@@ -187,10 +189,9 @@ Crew* Crew::hire(int size) {
 }
 
 Crew::~Crew() {
-  ++turn_;
   for (int rank = 1; rank < size_; ++rank) {
     seats_[rank].fn = nullptr;
-    seats_[rank].start.post(turn_);
+    seats_[rank].start.post(++seats_[rank].turn);
   }
   for (int rank = 1; rank < size_; ++rank) pthread_join(seats_[rank].thread, nullptr);
 }
@@ -206,18 +207,20 @@ void Crew::leave_callers_core() const {
 #endif
 }
 
-void Crew::run(void (*fn)(void*, const Team&), void* context) noexcept {
-  ++turn_;
+void Crew::run(void (*fn)(void*, const Team&), void* context, int most) noexcept {
 #if defined(__linux__)
   caller_core_ = sched_getcpu();
 #endif
-  for (int rank = 1; rank < size_; ++rank) {
+  const int team = most < size_ ? most : size_;
+  for (int rank = 1; rank < team; ++rank) {
+    barriers_[rank].turn = barriers_[0].turn;  // members who sat out missed some
     seats_[rank].fn = fn;
     seats_[rank].context = context;
-    seats_[rank].start.post(turn_);
+    seats_[rank].team = team;
+    seats_[rank].start.post(++seats_[rank].turn);
   }
-  fn(context, Team(0, size_, barriers_));
-  for (int rank = 1; rank < size_; ++rank) seats_[rank].done.wait(turn_, crowd_);
+  fn(context, Team(0, team, barriers_));
+  for (int rank = 1; rank < team; ++rank) seats_[rank].done.wait(seats_[rank].turn, crowd_);
 }
 
 void* Crew::work(void* argument) {
@@ -233,7 +236,7 @@ void* Crew::work(void* argument) {
     seat.start.wait(turn, crew.crowd_);
     if (seat.fn == nullptr) return nullptr;
     crew.leave_callers_core();
-    seat.fn(seat.context, Team(seat.rank, crew.size_, crew.barriers_));
+    seat.fn(seat.context, Team(seat.rank, seat.team, crew.barriers_));
     seat.done.post(turn);
   }
 }
@@ -260,14 +263,14 @@ class Pool {
   }
 
   // False when the caller has to do the work alone.
-  bool run(void (*fn)(void*, const Team&), void* context) {
+  bool run(void (*fn)(void*, const Team&), void* context, int most) {
     if (inside_team || wanted() == 1 || claims_.load(std::memory_order_relaxed) > 0) return false;
     if (held_.exchange(true, std::memory_order_acquire)) return false;
     if (crew_ == nullptr) start();
     const bool can = crew_ != nullptr;
     if (can) {
       inside_team = true;
-      crew_->run(fn, context);
+      crew_->run(fn, context, most);
       inside_team = false;
     }
     held_.store(false, std::memory_order_release);
@@ -387,8 +390,8 @@ void set_threads(int n) {
   pool.resize(n);
 }
 
-void run_team(void (*fn)(void* context, const Team& team), void* context) {
-  if (!pool.run(fn, context)) fn(context, Team());
+void run_team(void (*fn)(void* context, const Team& team), void* context, int most) {
+  if (!pool.run(fn, context, most)) fn(context, Team());
 }
 
 }  // namespace ingot

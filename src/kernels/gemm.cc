@@ -223,19 +223,17 @@ bool is_along_k(const Gemm<T>& g) {
   return g.m == 1 || g.m <= std::min<int64_t>(40, 2 + g.k / 20);  // measured: more rows pay for packing b
 }
 
-// A member's part of the work.
-struct Part {
-  int64_t batch0, batch1, m0, m1, n0, n1;
-};
-
-// The members form a grid over batches, rows and columns: the grid whose busiest member is done first. Costs are in
-// multiplications of a k-column; packing one element of a costs about as much as 8 of them, of b 1 (row-major) or 5.
+// The members form a grid over batches, rows and columns: the grid whose busiest member is done first, unless the
+// caller wants another. Costs are in multiplications of a k-column; packing one element of a costs about as much as 8
+// of them, of b 1 (row-major) or 5.
 template <class T>
-Part part_of(const Gemm<T>& g, const Team& team) {
-  const int64_t size = team.size(), panels = divide_up(g.n, kPanel<T>);
+GemmPart part_of(const Gemm<T>& g, int rank, int team_size) {
+  const int64_t size = team_size, panels = divide_up(g.n, kPanel<T>);
   const int64_t a_cost = g.m * g.k > kReadInPlace ? 8 : 0, b_cost = g.b_col == 1 ? 1 : 5;
   int64_t best = -1, by_m = 1, by_n = 1;
-  for (int64_t rows = 1; rows <= size; ++rows) {
+  if (g.split == GemmSplit::kRows) by_m = size;
+  if (g.split == GemmSplit::kColumns) by_n = size;
+  for (int64_t rows = 1; rows <= size && g.split == GemmSplit::kAuto; ++rows) {
     for (int64_t columns = size / rows; columns >= 1; --columns) {
       if (size % (rows * columns) != 0) continue;
       const int64_t m = divide_up(g.m, rows), n = std::min(divide_up(panels, columns) * kPanel<T>, g.n);
@@ -244,7 +242,7 @@ Part part_of(const Gemm<T>& g, const Team& team) {
     }
   }
   const int64_t by_batch = size / (by_m * by_n);
-  const int64_t in_n = team.rank() % by_n, in_m = team.rank() / by_n % by_m, in_batch = team.rank() / (by_n * by_m);
+  const int64_t in_n = rank % by_n, in_m = rank / by_n % by_m, in_batch = rank / (by_n * by_m);
   return {g.batch * in_batch / by_batch,
           g.batch * (in_batch + 1) / by_batch,
           g.m * in_m / by_m,
@@ -256,7 +254,7 @@ Part part_of(const Gemm<T>& g, const Team& team) {
 template <class T>
 void run_part(const Gemm<T>& whole, void* scratch, const Team& team) {
   const bool along_k = is_along_k(whole), single_row = whole.m == 1 && whole.b_col == 1;
-  const Part part = part_of(whole, team);
+  const GemmPart part = part_of(whole, team.rank(), team.size());
   if (part.m0 == part.m1 || part.n0 == part.n1) return;
   const Scratch<T> mine(whole.m, whole.n, whole.k);
   T* scratch_a = static_cast<T*>(scratch) + team.rank() * (mine.a + mine.b);
@@ -283,6 +281,8 @@ void run_part(const Gemm<T>& whole, void* scratch, const Team& team) {
 
 void gemm_f32(const Gemm<float>& g, void* scratch, const Team& team) { run_part(g, scratch, team); }
 void gemm_f64(const Gemm<double>& g, void* scratch, const Team& team) { run_part(g, scratch, team); }
+GemmPart part_f32(const Gemm<float>& g, int rank, int size) { return part_of(g, rank, size); }
+GemmPart part_f64(const Gemm<double>& g, int rank, int size) { return part_of(g, rank, size); }
 
 }  // namespace ingot::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -301,11 +301,20 @@ Gemm<T> transposed(const Gemm<T>& g) {
   t.b_row = g.a_col, t.b_col = g.a_row, t.b_batch = g.a_batch;
   std::swap(t.c_row, t.c_col);
   std::swap(t.row_bias, t.column_bias);
+  if (g.split != GemmSplit::kAuto) t.split = g.split == GemmSplit::kRows ? GemmSplit::kColumns : GemmSplit::kRows;
   return t;
+}
+
+// Is it computed as cᵀ = bᵀ·aᵀ?
+template <class T>
+bool is_turned(const Gemm<T>& g) {
+  return g.m > 1 && (g.n == 1 || (g.c_row == 1 && g.c_col != 1));
 }
 
 void dispatch(const Gemm<float>& g, void* scratch, const Team& team) { INGOT_DISPATCH(gemm_f32)(g, scratch, team); }
 void dispatch(const Gemm<double>& g, void* scratch, const Team& team) { INGOT_DISPATCH(gemm_f64)(g, scratch, team); }
+GemmPart dispatch_part(const Gemm<float>& g, int rank, int size) { return INGOT_DISPATCH(part_f32)(g, rank, size); }
+GemmPart dispatch_part(const Gemm<double>& g, int rank, int size) { return INGOT_DISPATCH(part_f64)(g, rank, size); }
 
 }  // namespace
 
@@ -328,14 +337,22 @@ void gemm(const Gemm<T>& g, void* scratch, const Team& team) {
     whole.a = whole.b = g.c;
     whole.a_row = whole.a_col = whole.a_batch = whole.b_row = whole.b_col = whole.b_batch = 0;
   }
-  const bool turn = g.m > 1 && (g.n == 1 || (g.c_row == 1 && g.c_col != 1));
-  dispatch(turn ? transposed(whole) : whole, scratch, team);
+  dispatch(is_turned(whole) ? transposed(whole) : whole, scratch, team);
+}
+
+template <class T>
+GemmPart gemm_part(const Gemm<T>& g, int rank, int team_size) {
+  if (!is_turned(g)) return dispatch_part(g, rank, team_size);
+  const GemmPart p = dispatch_part(transposed(g), rank, team_size);
+  return {p.batch0, p.batch1, p.n0, p.n1, p.m0, p.m1};
 }
 
 template size_t gemm_scratch(const Gemm<float>&, int);
 template size_t gemm_scratch(const Gemm<double>&, int);
 template void gemm(const Gemm<float>&, void*, const Team&);
 template void gemm(const Gemm<double>&, void*, const Team&);
+template GemmPart gemm_part(const Gemm<float>&, int, int);
+template GemmPart gemm_part(const Gemm<double>&, int, int);
 
 }  // namespace ingot::kernels
 #endif

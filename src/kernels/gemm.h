@@ -8,6 +8,10 @@
 
 namespace ingot::kernels {
 
+/// How a team shares a product out: by what takes least time for it alone, or as its neighbours in a plan want it. The
+/// bits of the result are the same.
+enum class GemmSplit : uint8_t { kAuto, kRows, kColumns };
+
 /// c = activation(alpha · a·b [+ c] [+ biases]) for `batch` pairs of an m×k and a k×n matrix. Strides count elements
 /// and may be anything, also negative; a unit stride in either direction of a and b, and c_col == 1 or c_row == 1, are
 /// fast. c must not overlap a or b.
@@ -26,7 +30,15 @@ struct Gemm {
   const T* row_bias = nullptr;     // m values, or null
   Activation activation = Activation::kNone;
   int64_t batch = 1, a_batch = 0, b_batch = 0, c_batch = 0;  // 0 shares the operand between the batches
+  GemmSplit split = GemmSplit::kAuto;
 };
+
+/// The rows, columns and batches of c that one member of a team computes.
+struct GemmPart {
+  int64_t batch0, batch1, m0, m1, n0, n1;
+};
+template <class T>
+GemmPart gemm_part(const Gemm<T>& g, int rank, int team_size);
 
 /// Bytes of scratch (64-byte aligned) that gemm() needs with a team of at most `team_size`; strides do not change them.
 template <class T>

@@ -1,9 +1,35 @@
 // How the generated functions call an op: they have the right number of inputs and results by construction, so they
 // skip the counting that the public call() and call_into() do.
 #pragma once
+#include <atomic>
+
 #include "ingot/op.h"
 
 namespace ingot {
+
+/// Whoever records calls instead of running them: a capture. One per thread at most.
+class Recorder {
+ public:
+  virtual void call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
+                    std::span<Tensor> results) = 0;
+  virtual void call_into(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
+                         std::span<const Tensor* const> destinations) = 0;
+
+ protected:
+  ~Recorder() = default;
+};
+
+/// The calling thread's recorder, or null.
+Recorder* recorder();
+/// Puts another in its place; returns the one that was there.
+Recorder* set_recorder(Recorder* recorder);
+
+/// The results of a call, by the op's shape rule; throws for inputs that do not fit.
+Specs infer(const Call& call);
+/// Checks a destination as `_into` does: shape, type, layout, aliasing.
+void check_destination(const Call& call, const Tensor& dst, const Spec& spec);
+/// Rough nanoseconds of a call on one thread.
+double estimate_cost(const Call& call, const Tensor* out, int n_out);
 
 void call_counted(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs, std::span<Tensor> results);
 void call_into_counted(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,

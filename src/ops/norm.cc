@@ -245,6 +245,7 @@ INGOT_OP(layer_norm) = {
     .infer = infer_rows,
     .run = run_rows,
     .scratch = scratch_staged,
+    .rows = [](const Call& call) { return row_norm_of(call).rows; },
     .reference = [](const Call& call, const Tensor* out) { reference_forward(call, out, row_sets(call)); },
     .gradient =
         [](Gradient& g) {
@@ -262,6 +263,7 @@ INGOT_OP(rms_norm) = {
     .infer = infer_rows,
     .run = run_rows,
     .scratch = scratch_staged,
+    .rows = [](const Call& call) { return row_norm_of(call).rows; },
     .reference = [](const Call& call, const Tensor* out) { reference_forward(call, out, row_sets(call)); },
     .gradient =
         [](Gradient& g) {

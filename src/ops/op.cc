@@ -106,6 +106,27 @@ auto named(const Op& op, Rule&& rule) {
   }
 }
 
+[[noreturn]] void fail_symbolic(const Call& c, int i) {
+  throw Error(std::string(c.op.name) + ": input " + std::to_string(i) + " " + to_string(c.in(i).shape()) +
+              " is symbolic, and no capture is under way — a symbolic tensor lives only inside the function that is "
+              "compiled");
+}
+
+// Captures under way on all threads: while there is none, calls need not look further.
+std::atomic<int> recorders{0};
+thread_local Recorder* thread_recorder = nullptr;
+
+}  // namespace
+
+Recorder* recorder() { return recorders.load(std::memory_order_relaxed) == 0 ? nullptr : thread_recorder; }
+
+Recorder* set_recorder(Recorder* next) {
+  Recorder* before = thread_recorder;
+  recorders.fetch_add((next != nullptr) - (before != nullptr));
+  thread_recorder = next;
+  return before;
+}
+
 Specs infer(const Call& c) {
   for (int i = 0; i < c.count(); i++)
     if (!c.in(i).defined() && !is_optional(c.op, i))
@@ -118,6 +139,8 @@ Specs infer(const Call& c) {
   });
 }
 
+namespace {
+
 [[noreturn]] void fail_destination(const Op& op, const std::string& what, const std::string& hint) {
   throw Error(std::string(op.name) + "_into: " + what + " — " + hint);
 }
@@ -128,6 +151,8 @@ bool same_layout(const Tensor& a, const Tensor& b) {
   return a.raw() == b.raw() && size_of(a.dtype()) == size_of(b.dtype()) && a.shape() == b.shape() &&
          (a.strides() == b.strides() || (a.is_contiguous() && b.is_contiguous()));
 }
+
+}  // namespace
 
 void check_destination(const Call& c, const Tensor& dst, const Spec& spec) {
   if (!dst.defined())
@@ -160,6 +185,13 @@ double estimate_cost(const Call& c, const Tensor* out, int n_out) {
   return bytes / 20;  // about 20 GB/s
 }
 
+namespace {
+
+void require_elements(const Call& c) {
+  for (int i = 0; i < c.count(); i++)
+    if (c.in(i).is_symbolic()) fail_symbolic(c, i);
+}
+
 void execute(const Call& c, const Tensor* out, int n_out) {
   bool empty = true;
   for (int i = 0; i < n_out; i++) empty = empty && out[i].numel() == 0;
@@ -183,8 +215,10 @@ void execute(const Call& c, const Tensor* out, int n_out) {
 }  // namespace
 
 void call_counted(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs, std::span<Tensor> results) {
+  if (Recorder* r = recorder()) return r->call(op, inputs, attrs, results);
   const Call c{op, inputs, attrs};
   const Specs specs = infer(c);
+  require_elements(c);
   if (op.check != nullptr) op.check(c);
   if (op.view != nullptr) {
     results[0] = op.view(c);
@@ -199,8 +233,10 @@ void call_counted(const Op& op, std::span<const Tensor* const> inputs, const Att
 
 void call_into_counted(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
                        std::span<const Tensor* const> destinations) {
+  if (Recorder* r = recorder()) return r->call_into(op, inputs, attrs, destinations);
   const Call c{op, inputs, attrs};
   const Specs specs = infer(c);
+  require_elements(c);
   for (int i = 0; i < specs.count; i++) check_destination(c, *destinations[static_cast<size_t>(i)], specs.of[i]);
   for (int i = 1; i < specs.count; i++)
     for (int k = 0; k < i; k++)

@@ -31,6 +31,12 @@ AxisLayout layout_of(const Call& call, const Tensor& out) {
   return layout;
 }
 
+// Rows are shared out in memory order if the axis is the last one.
+int64_t rows_of(const Call& call) {
+  const Tensor& x = call.in(0);
+  return axis_of(call) == x.rank() - 1 && x.shape().back() > 0 ? x.numel() / x.shape().back() : 0;
+}
+
 void infer_axis(const Call& call, Specs& out) {
   require_type(call, call.in(0).dtype());
   if (call.in(0).rank() == 0) fail(call, "a scalar has no axis", "give at least one axis");
@@ -162,6 +168,7 @@ INGOT_OP(softmax) = {
     .family = "softmax",
     .infer = infer_axis,
     .run = run_forward<false>,
+    .rows = rows_of,
     .reference = reference_forward<false>,
     .gradient = [](Gradient& g) { g.set(0, softmax_grad(g.out(), g.dy(), g.call().integer("axis"))); },
     .samples = [](Samples& s) { sample_lines(s, 1); },
@@ -174,6 +181,7 @@ INGOT_OP(softmax_grad) = {
     .family = "softmax",
     .infer = infer_axis,
     .run = run_gradient<false>,
+    .rows = rows_of,
     .reference = reference_gradient<false>,
     .gradient =
         [](Gradient& g) {
@@ -195,6 +203,7 @@ INGOT_OP(log_softmax) = {
     .family = "softmax",
     .infer = infer_axis,
     .run = run_forward<true>,
+    .rows = rows_of,
     .reference = reference_forward<true>,
     .gradient = [](Gradient& g) { g.set(0, log_softmax_grad(g.out(), g.dy(), g.call().integer("axis"))); },
     .samples = [](Samples& s) { sample_lines(s, 1); },
@@ -207,6 +216,7 @@ INGOT_OP(log_softmax_grad) = {
     .family = "softmax",
     .infer = infer_axis,
     .run = run_gradient<true>,
+    .rows = rows_of,
     .reference = reference_gradient<true>,
     .gradient =
         [](Gradient& g) {
@@ -244,6 +254,7 @@ INGOT_OP(softmax_cross_entropy) = {
         },
     .scratch = [](const Call& call, const Tensor* out,
                   int) { return staging_bytes(out[0]) + staging_bytes(call.in(0)) + staging_bytes(call.in(1)); },
+    .rows = [](const Call& call) { return call.in(0).size(0); },
     .reference =
         [](const Call& call, const Tensor* out) {
           const Tensor& x = call.in(0);
@@ -294,6 +305,7 @@ INGOT_OP(softmax_cross_entropy_grad) = {
         },
     .scratch = [](const Call& call, const Tensor* out,
                   int) { return staging_bytes(out[0]) + staging_bytes(call.in(0)) + staging_bytes(call.in(1)); },
+    .rows = [](const Call& call) { return call.in(0).size(0); },
     .reference =
         [](const Call& call, const Tensor* out) {
           const Tensor& x = call.in(0);

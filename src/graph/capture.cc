@@ -1,0 +1,326 @@
+#include "graph/capture.h"
+
+#include "ingot/error.h"
+#include "ingot/ops.h"
+
+namespace ingot::graph {
+namespace {
+
+thread_local Capture* thread_capture = nullptr;
+
+uint64_t mix(uint64_t h, uint64_t x) {
+  h = (h ^ x) * 0x9E3779B97F4A7C15u;
+  return h ^ (h >> 29);
+}
+
+// Destinations may be bound several times by one store; most nodes read no bound memory at all.
+bool same_node(const Node& a, const Node& b) {
+  return a.op == b.op && a.inputs == b.inputs && a.seed == b.seed && a.copy == b.copy && a.after == b.after &&
+         a.stop_gradient == b.stop_gradient && a.region == b.region;
+}
+
+}  // namespace
+
+Capture* find_capture() { return thread_capture; }
+
+Capture& current_capture(const char* what) {
+  if (thread_capture == nullptr)
+    throw Error(std::string(what) + ": no capture is under way — call it inside a function given to compile()");
+  return *thread_capture;
+}
+
+Capture::Capture(std::span<const InputSpec> inputs, bool share) : share_(share) {
+  if (thread_capture != nullptr)
+    throw Error("compile: called inside a function that is being compiled — compile the inner function first");
+  for (size_t i = 0; i < inputs.size(); i++) {
+    Node node;
+    node.kind = NodeKind::kInput;
+    node.input = static_cast<int>(i);
+    Specs spec;
+    spec.add(inputs[i].dtype, inputs[i].shape);
+    graph_.inputs.push_back(graph_.node(record(std::move(node), Attrs(), spec)).first);
+    inputs_.push_back(graph_.symbol(graph_.inputs.back()));
+  }
+  thread_capture = this;
+  before_ = set_recorder(this);
+}
+
+Capture::~Capture() {
+  set_recorder(before_);
+  thread_capture = nullptr;
+}
+
+void Capture::fail_foreign(const Tensor& t) const {
+  throw Error("capture: a symbolic tensor " + to_string(t.shape()) +
+              " of another capture — return it from its own function, or pass it as an input");
+}
+
+ValueId Capture::find_bound(const Tensor& t) const {
+  const auto [first, last] = bound_.equal_range(t.raw());
+  for (auto it = first; it != last; ++it) {
+    const Tensor& have = graph_.producer(it->second).bound;
+    if (have.dtype() == t.dtype() && have.shape() == t.shape() && have.strides() == t.strides()) return it->second;
+  }
+  return kAbsent;
+}
+
+ValueId Capture::value_of(const Tensor& t) {
+  if (!t.defined()) return kAbsent;
+  if (t.is_symbolic()) {
+    if (t.storage()->capture != this) fail_foreign(t);
+    return static_cast<ValueId>(t.storage()->symbol);
+  }
+  if (const ValueId known = find_bound(t); known != kAbsent) return known;
+  Node node;
+  node.kind = NodeKind::kBound;
+  node.bound = t;
+  const NodeId id = static_cast<NodeId>(graph_.nodes.size());
+  node.first = static_cast<ValueId>(graph_.values.size());
+  graph_.values.push_back(
+      {id, 0, Tensor::symbolic(this, static_cast<int64_t>(node.first), t.dtype(), t.shape(), t.strides())});
+  bound_.emplace(t.raw(), node.first);
+  graph_.nodes.push_back(std::move(node));
+  return graph_.nodes.back().first;
+}
+
+std::string_view Capture::scope_name() {
+  if (!scope_known_) scope_ = graph_.keep(path_);
+  scope_known_ = true;
+  return scope_;
+}
+
+void Capture::enter_scope(std::string_view name) {
+  path_lengths_.push_back(path_.size());
+  if (!path_.empty()) path_ += '/';
+  path_ += name;
+  scope_known_ = false;
+}
+
+void Capture::leave_scope() {
+  path_.resize(path_lengths_.back());
+  path_lengths_.pop_back();
+  scope_known_ = false;
+}
+
+// A function object is copied (it shares its state), so that the caller's may go; the copy is what nodes agree on.
+const Attrs* Capture::keep_attrs(const Attrs& attrs) {
+  Attrs own;
+  for (int i = 0; i < attrs.size(); i++) {
+    const Attr& a = attrs[i];
+    switch (a.kind) {
+      case Attr::Kind::kInt: own.set(a.name, a.integer); break;
+      case Attr::Kind::kReal: own.set(a.name, a.real); break;
+      case Attr::Kind::kInts: own.set(a.name, a.ints); break;
+      case Attr::Kind::kText: own.set(a.name, graph_.keep(a.text)); break;
+      case Attr::Kind::kPointer: {
+        const MapFunction* fn = static_cast<const MapFunction*>(a.pointer);
+        const MapFunction* kept = nullptr;
+        for (const MapFunction& f : graph_.functions)
+          if (&f == fn || f.same_as(*fn)) kept = &f;
+        if (kept == nullptr && fn != nullptr) kept = &graph_.functions.emplace_back(*fn);
+        own.set(a.name, static_cast<const void*>(kept));
+        break;
+      }
+    }
+  }
+  return graph_.keep(own);
+}
+
+// Calls on memory of the user's keep the order in which the function makes them: a read after a write waits for it, and
+// a write waits for the reads and writes before it.
+void Capture::order_memory(Node& node) {
+  const NodeId id = static_cast<NodeId>(graph_.nodes.size());
+  if (!node.is_view()) {
+    for (const ValueId v : node.inputs) {
+      if (v == kAbsent) continue;
+      const Node& root = graph_.producer(graph_.root(v));
+      if (root.kind != NodeKind::kBound || root.constant) continue;
+      for (const Touch& w : writes_)
+        if (overlaps(w.memory, root.bound)) node.after.push_back(w.node);
+    }
+  }
+  for (const Tensor& to : node.stores) {
+    for (const auto* touches : {&reads_, &writes_})
+      for (const Touch& t : *touches)
+        if (overlaps(t.memory, to)) node.after.push_back(t.node);
+    writes_.push_back({id, to});
+  }
+}
+
+NodeId Capture::record(Node node, const Attrs& attrs, const Specs& specs) {
+  if (node.kind == NodeKind::kOp) {
+    node.scope = scope_name();
+    node.region = region_;
+    node.copy = copy_;
+    node.stop_gradient = stop_gradient_;
+    if (seed_ != nullptr) node.seed = value_of(*seed_);
+    order_memory(node);
+  }
+  uint64_t hash = 0;
+  if (share_ && node.kind == NodeKind::kOp && !node.is_store()) {
+    hash = mix(hash_attrs(attrs), reinterpret_cast<uintptr_t>(node.op));
+    for (const ValueId v : node.inputs) hash = mix(hash, static_cast<uint64_t>(v));
+    const auto [first, last] = known_.equal_range(hash);
+    for (auto it = first; it != last; ++it)
+      if (const Node& n = graph_.node(it->second); same_node(n, node) && same_attrs(*n.attrs, attrs)) {
+        shared_calls_++;
+        return it->second;
+      }
+  }
+  const NodeId id = static_cast<NodeId>(graph_.nodes.size());
+  node.attrs = node.kind == NodeKind::kOp ? keep_attrs(attrs) : nullptr;
+  node.first = static_cast<ValueId>(graph_.values.size());
+  node.count = specs.count;
+  if (!node.is_view())
+    for (const ValueId v : node.inputs)
+      if (v != kAbsent)
+        if (const Node& root = graph_.producer(graph_.root(v)); root.kind == NodeKind::kBound)
+          reads_.push_back({id, root.bound});
+  for (int i = 0; i < specs.count; i++) {
+    const Spec& s = specs.of[i];
+    const int64_t number = static_cast<int64_t>(graph_.values.size());
+    graph_.values.push_back({id, i, Tensor::symbolic(this, number, s.dtype, s.shape, contiguous_strides(s.shape))});
+  }
+  if (hash != 0) known_.emplace(hash, id);
+  graph_.nodes.push_back(std::move(node));
+  return id;
+}
+
+void Capture::call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs, std::span<Tensor> results) {
+  Node node;
+  node.op = &op;
+  Tensor stand_in[kMaxInputs];
+  const Tensor* in[kMaxInputs];
+  for (size_t i = 0; i < inputs.size(); i++) {
+    node.inputs.push_back(value_of(*inputs[i]));
+    if (node.inputs.back() != kAbsent) stand_in[i] = graph_.symbol(node.inputs.back());
+    in[i] = &stand_in[i];
+  }
+  const ingot::Call c{op, {in, inputs.size()}, attrs};
+  const Specs specs = infer(c);
+  const size_t before = graph_.nodes.size();
+  const NodeId id = record(std::move(node), attrs, specs);
+  const Node& n = graph_.node(id);
+  if (graph_.nodes.size() > before && n.is_view()) {  // a view keeps its strides: later calls may ask for them
+    const Tensor view = op.view(c);
+    graph_.values[static_cast<size_t>(n.first)].symbol =
+        Tensor::symbolic(this, static_cast<int64_t>(n.first), view.dtype(), view.shape(), view.strides());
+  }
+  for (int i = 0; i < n.count; i++) results[static_cast<size_t>(i)] = graph_.symbol(n.first + i);
+}
+
+void Capture::call_into(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
+                        std::span<const Tensor* const> destinations) {
+  Node node;
+  node.op = &op;
+  Tensor stand_in[kMaxInputs];
+  const Tensor *in[kMaxInputs], *concrete[kMaxInputs];
+  const Tensor none{};
+  for (size_t i = 0; i < inputs.size(); i++) {
+    node.inputs.push_back(value_of(*inputs[i]));
+    if (node.inputs.back() != kAbsent) stand_in[i] = graph_.symbol(node.inputs.back());
+    in[i] = &stand_in[i];
+    concrete[i] = inputs[i]->defined() && !inputs[i]->is_symbolic() ? inputs[i] : &none;
+  }
+  const Specs specs = infer({op, {in, inputs.size()}, attrs});
+  for (int i = 0; i < specs.count; i++) {
+    const Tensor& to = *destinations[static_cast<size_t>(i)];
+    if (to.is_symbolic())
+      throw Error(std::string(op.name) + "_into: the destination " + to_string(to.shape()) +
+                  " is symbolic — inside a capture only tensors with elements can be written; use " + op.name +
+                  "(…), which makes a new value");
+    check_destination({op, {concrete, inputs.size()}, attrs}, to, specs.of[i]);
+    node.stores.push_back(to);
+  }
+  record(std::move(node), attrs, specs);
+}
+
+ValueId Capture::record_again(NodeId n, std::vector<ValueId> inputs, int copy) {
+  const Node& old = graph_.node(n);
+  Node node;
+  node.op = old.op;
+  node.inputs = std::move(inputs);
+  const Attrs* attrs = old.attrs;
+  const ValueId seed = old.seed;
+  const std::string scope(old.scope);
+  Specs specs;
+  for (int i = 0; i < old.count; i++)
+    specs.add(graph_.symbol(old.first + i).dtype(), graph_.symbol(old.first + i).shape());
+  const Dims strides = graph_.symbol(old.first).strides();
+  node.seed = seed;
+  copy_ = copy;
+  const NodeId id = record(std::move(node), *attrs, specs);
+  copy_ = 0;
+  Node& made = graph_.node(id);
+  made.scope = graph_.keep(scope);
+  if (made.is_view()) {
+    Value& v = graph_.values[static_cast<size_t>(made.first)];
+    v.symbol = Tensor::symbolic(this, made.first, v.symbol.dtype(), v.symbol.shape(), strides);
+  }
+  return made.first;
+}
+
+void Capture::finish(const std::vector<NamedTensor>& outputs) {
+  for (size_t i = 0; i < outputs.size(); i++) {
+    const std::string name = outputs[i].name.empty() ? "output " + std::to_string(i) : outputs[i].name;
+    if (!outputs[i].tensor.defined())
+      throw Error("compile: result \"" + name + "\" is undefined — the function must return a value for it");
+    for (const Graph::Output& o : graph_.outputs)
+      if (o.name == name) throw Error("compile: two results are named \"" + name + "\" — give each its own name");
+    graph_.outputs.push_back({name, value_of(outputs[i].tensor)});
+  }
+}
+
+}  // namespace ingot::graph
+
+namespace ingot {
+
+bool capturing() { return graph::find_capture() != nullptr; }
+
+Scope::Scope(std::string_view name) {
+  if (graph::Capture* c = graph::find_capture()) c->enter_scope(name);
+}
+Scope::~Scope() {
+  if (graph::Capture* c = graph::find_capture()) c->leave_scope();
+}
+
+namespace {
+
+// Calls `symbolic(0)` with the seed noted for the random ops in it, or `plain(value)` outside a capture.
+template <class Draw>
+Tensor with_seed(const char* op, const Tensor& seed, Draw draw) {
+  if (!seed.defined() || seed.dtype() != kI64 || seed.numel() != 1)
+    throw Error(std::string(op) + ": the seed must be one i64 number");
+  graph::Capture* c = graph::find_capture();
+  if (c == nullptr) return draw(seed.item<int64_t>());
+  const graph::Graph& g = c->graph();
+  const graph::Node& root = g.producer(g.root(c->value_of(seed)));
+  if (root.kind == graph::NodeKind::kOp)
+    throw Error(std::string(op) + ": the seed is computed inside the plan — make it an input, or a tensor of your own");
+  c->set_seed(&seed);
+  try {
+    const Tensor result = draw(0);
+    c->set_seed(nullptr);
+    return result;
+  } catch (...) {
+    c->set_seed(nullptr);
+    throw;
+  }
+}
+
+}  // namespace
+
+Tensor dropout(const Tensor& x, double p, const Tensor& seed, int64_t stream) {
+  return with_seed("dropout", seed, [&](int64_t s) { return dropout(x, p, s, stream)[0]; });
+}
+Tensor uniform(const Dims& shape, const Tensor& seed, double low, double high, int64_t stream, DType dtype) {
+  return with_seed("uniform", seed, [&](int64_t s) { return uniform(shape, s, low, high, stream, dtype); });
+}
+Tensor normal(const Dims& shape, const Tensor& seed, double mean, double stddev, int64_t stream, DType dtype) {
+  return with_seed("normal", seed, [&](int64_t s) { return normal(shape, s, mean, stddev, stream, dtype); });
+}
+Tensor bernoulli(const Dims& shape, const Tensor& seed, double p, int64_t stream) {
+  return with_seed("bernoulli", seed, [&](int64_t s) { return bernoulli(shape, s, p, stream); });
+}
+
+}  // namespace ingot

@@ -1,0 +1,84 @@
+// Capture: runs a function on symbolic tensors and writes down which ops it calls.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/graph.h"
+#include "ops/call.h"
+
+namespace ingot::graph {
+
+class Capture final : public Recorder {
+ public:
+  /// `share`: equal calls become one node.
+  Capture(std::span<const InputSpec> inputs, bool share);
+  ~Capture();
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  void call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
+            std::span<Tensor> results) override;
+  void call_into(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
+                 std::span<const Tensor* const> destinations) override;
+
+  std::span<const Tensor> inputs() const { return inputs_; }
+  /// The value that a tensor stands for: its own if it is symbolic, else it is bound now.
+  ValueId value_of(const Tensor& t);
+  /// The value of a bound tensor if it has been used, else kAbsent.
+  ValueId find_bound(const Tensor& t) const;
+  Graph& graph() { return graph_; }
+  void finish(const std::vector<NamedTensor>& outputs);
+  int shared_calls() const { return shared_calls_; }
+
+  // What is recorded meanwhile belongs to a scope, a checkpoint region, a seed, a second computation.
+  void enter_scope(std::string_view name);
+  void leave_scope();
+  /// Puts another path in place of the current one; returns that.
+  std::string swap_path(std::string path) {
+    scope_known_ = false;
+    return std::exchange(path_, std::move(path));
+  }
+  void enter_region() { region_depth_++ == 0 ? region_ = regions_++ : 0; }
+  void leave_region() {
+    if (--region_depth_ == 0) region_ = -1;
+  }
+  void set_seed(const Tensor* seed) { seed_ = seed; }
+  void set_stop_gradient(bool on) { stop_gradient_ = on; }
+  /// Records node `n` once more, on other inputs, for backward pass `copy`; returns its results.
+  ValueId record_again(NodeId n, std::vector<ValueId> inputs, int copy);
+
+ private:
+  NodeId record(Node node, const Attrs& attrs, const Specs& specs);
+  void order_memory(Node& node);
+  std::string_view scope_name();
+  const Attrs* keep_attrs(const Attrs& attrs);
+  [[noreturn]] void fail_foreign(const Tensor& t) const;
+
+  Graph graph_;
+  bool share_;
+  Recorder* before_;
+  std::vector<Tensor> inputs_;
+  std::unordered_multimap<uint64_t, NodeId> known_;  // by the hash of op, inputs and attrs
+  std::unordered_multimap<const void*, ValueId> bound_;
+  // What touches memory of the user's: nodes that read a bound value, and nodes that write to one.
+  struct Touch {
+    NodeId node;
+    Tensor memory;
+  };
+  std::vector<Touch> reads_, writes_;
+  std::string path_;
+  std::vector<size_t> path_lengths_;
+  std::string_view scope_;
+  bool scope_known_ = false;
+  int region_ = -1, region_depth_ = 0, regions_ = 0, copy_ = 0;
+  const Tensor* seed_ = nullptr;
+  bool stop_gradient_ = false;
+  int shared_calls_ = 0;
+};
+
+/// The capture that the calling thread is in; an Error that names `what` if there is none.
+Capture& current_capture(const char* what);
+Capture* find_capture();
+
+}  // namespace ingot::graph

@@ -1,0 +1,304 @@
+#include "graph/fuse.h"
+
+#include <algorithm>
+#include <queue>
+
+#include "graph/step.h"
+#include "graph/tile_program.h"
+
+namespace ingot::graph {
+namespace {
+
+constexpr int kMostChain = 48;      // nodes of a chain
+constexpr int64_t kLongRow = 8192;  // rows of more elements are folded by the reduction's own kernel
+
+bool is_elementwise(const Node& n) { return n.kind == NodeKind::kOp && n.op->tile != nullptr && n.count == 1; }
+
+class Fuser {
+ public:
+  Fuser(const Graph& graph, const FuseOptions& options)
+      : graph_(graph), options_(options), group_of_(graph.nodes.size(), -1) {}
+
+  std::vector<Group> run() {
+    for (size_t id = 0; id < graph_.nodes.size(); id++) {
+      const Node& n = graph_.nodes[id];
+      if (n.dead || n.kind != NodeKind::kOp || n.is_view()) continue;
+      const NodeId node = static_cast<NodeId>(id);
+      if (is_elementwise(n) ? join_chain(node) : options_.reductions && join_reduction(node)) continue;
+      Group g;
+      g.nodes = {node};
+      g.chain = is_elementwise(n);
+      if (options_.products && is_plain_product(graph_, n)) g.product = node, g.chain = true;
+      add(std::move(g));
+    }
+    return in_order();
+  }
+
+ private:
+  const Dims& shape_of(NodeId n) const { return graph_.symbol(graph_.node(n).first).shape(); }
+
+  void add(Group g) {
+    for (const NodeId n : g.nodes) group_of_[static_cast<size_t>(n)] = static_cast<int>(groups_.size());
+    groups_.push_back(std::move(g));
+    visited_.push_back(0);
+  }
+
+  // Calls f(group) for every group that a node must run after.
+  template <class F>
+  void each_dependency(NodeId node, F f) const {
+    const Node& n = graph_.node(node);
+    for (const ValueId v : n.inputs) {
+      if (v == kAbsent) continue;
+      const NodeId p = graph_.value(graph_.root(v)).node;
+      if (group_of_[static_cast<size_t>(p)] >= 0) f(group_of_[static_cast<size_t>(p)]);
+    }
+    for (const NodeId a : n.after)
+      if (group_of_[static_cast<size_t>(a)] >= 0) f(group_of_[static_cast<size_t>(a)]);
+  }
+
+  // Does `from` run after any of `targets`, by way of other groups? `floor` is the targets' smallest node.
+  bool depends(int from, const std::vector<int>& targets, NodeId floor) {
+    stamp_++;
+    std::vector<int> todo{from};
+    while (!todo.empty()) {
+      const int g = todo.back();
+      todo.pop_back();
+      if (visited_[static_cast<size_t>(g)] == stamp_) continue;
+      visited_[static_cast<size_t>(g)] = stamp_;
+      if (std::find(targets.begin(), targets.end(), g) != targets.end()) return true;
+      if (groups_[static_cast<size_t>(g)].nodes.back() < floor) continue;  // all of it came before
+      for (const NodeId n : groups_[static_cast<size_t>(g)].nodes)
+        each_dependency(n, [&](int d) { todo.push_back(d); });
+    }
+    return false;
+  }
+
+  // Can these groups and `node` be one step? Not if something outside would have to run between them.
+  bool can_merge(const std::vector<int>& parts, NodeId node) {
+    NodeId floor = node;
+    size_t nodes = 1;
+    int products = 0;
+    for (const int g : parts) {
+      floor = std::min(floor, groups_[static_cast<size_t>(g)].nodes.front());
+      nodes += groups_[static_cast<size_t>(g)].nodes.size();
+      products += groups_[static_cast<size_t>(g)].product >= 0;
+    }
+    if (nodes > kMostChain || products > 1) return false;
+    // Inside a step, a node reads what another made element by element: not through a view, not what a product makes
+    // of it, and not what it left in memory of the user's.
+    const auto inside = [&](NodeId p) {
+      const int g = group_of_[static_cast<size_t>(p)];
+      return g >= 0 && std::find(parts.begin(), parts.end(), g) != parts.end();
+    };
+    bool legal = true;
+    const auto check = [&](NodeId id) {
+      const Node& n = graph_.node(id);
+      for (const ValueId v : n.inputs) {
+        if (v == kAbsent) continue;
+        const ValueId r = graph_.root(v);
+        const NodeId p = graph_.value(r).node;
+        if (inside(p) && (v != r || is_plain_product(graph_, n))) legal = false;
+      }
+      for (const NodeId a : n.after) legal = legal && !inside(a);
+      each_dependency(id, [&](int d) {
+        if (legal && std::find(parts.begin(), parts.end(), d) == parts.end()) legal = !depends(d, parts, floor);
+      });
+    };
+    check(node);
+    for (const int g : parts)
+      for (const NodeId n : groups_[static_cast<size_t>(g)].nodes) {
+        if (legal && parts.size() > 1) check(n);
+      }
+    return legal && fits(parts, node);
+  }
+
+  // Are there enough operands in memory and registers?
+  bool fits(const std::vector<int>& parts, NodeId node) {
+    std::vector<NodeId> all;
+    for (const int g : parts)
+      all.insert(all.end(), groups_[static_cast<size_t>(g)].nodes.begin(), groups_[static_cast<size_t>(g)].nodes.end());
+    all.push_back(node);
+    std::sort(all.begin(), all.end());
+    const auto place = [&](NodeId n) {
+      const auto it = std::lower_bound(all.begin(), all.end(), n);
+      return it != all.end() && *it == n ? static_cast<int>(it - all.begin()) : -1;
+    };
+    std::vector<int> last(all.size());
+    std::vector<ValueId> operands;
+    for (size_t i = 0; i < all.size(); i++) {
+      last[i] = static_cast<int>(i);
+      for (const ValueId v : graph_.node(all[i]).inputs) {
+        if (v == kAbsent) continue;
+        if (const int at = place(graph_.value(v).node); at >= 0)
+          last[static_cast<size_t>(at)] = static_cast<int>(i);
+        else
+          operands.push_back(v);
+      }
+      if (leaves(graph_.node(all[i]).first, all)) operands.push_back(graph_.node(all[i]).first);
+    }
+    std::sort(operands.begin(), operands.end());
+    operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
+    if (static_cast<int>(operands.size()) > TileProgram::kExternals - 1) return false;
+    std::vector<int> ends(all.size(), 0);
+    int live = 0, most = 0;
+    for (size_t i = 0; i < all.size(); i++) {
+      ends[static_cast<size_t>(last[i])]++;
+      most = std::max(most, ++live);
+      live -= ends[i];
+    }
+    return most < TileProgram::kRegisters;
+  }
+
+  // Is value `v` read outside of these nodes?
+  bool leaves(ValueId v, const std::vector<NodeId>& nodes) const {
+    if (users_.empty()) {
+      users_.resize(graph_.values.size());
+      for (size_t i = 0; i < graph_.nodes.size(); i++)
+        if (!graph_.nodes[i].dead)
+          for (const ValueId in : graph_.nodes[i].inputs)
+            if (in != kAbsent) users_[static_cast<size_t>(in)].push_back(static_cast<NodeId>(i));
+    }
+    for (const Graph::Output& o : graph_.outputs)
+      if (graph_.root(o.value) == v) return true;
+    if (graph_.producer(v).is_store()) return true;
+    for (const NodeId n : users_[static_cast<size_t>(v)])
+      if (!std::binary_search(nodes.begin(), nodes.end(), n)) return true;
+    return false;
+  }
+
+  bool join_chain(NodeId node) {
+    if (!options_.chains) return false;
+    const Node& n = graph_.node(node);
+    std::vector<int> parts;
+    for (const ValueId v : n.inputs) {
+      if (v == kAbsent || graph_.producer(v).is_view() || !(graph_.symbol(v).shape() == shape_of(node))) continue;
+      const int g = group_of_[static_cast<size_t>(graph_.value(v).node)];
+      if (g < 0 || !groups_[static_cast<size_t>(g)].chain || groups_[static_cast<size_t>(g)].reduction >= 0) continue;
+      if (std::find(parts.begin(), parts.end(), g) != parts.end()) continue;
+      parts.push_back(g);
+      if (!can_merge(parts, node)) parts.pop_back();
+    }
+    if (parts.empty()) return false;
+    merge(parts, node);
+    return true;
+  }
+
+  void merge(const std::vector<int>& parts, NodeId node) {
+    Group& into = groups_[static_cast<size_t>(parts[0])];
+    for (size_t i = 1; i < parts.size(); i++) {
+      Group& from = groups_[static_cast<size_t>(parts[i])];
+      for (const NodeId n : from.nodes) {
+        into.nodes.push_back(n);
+        group_of_[static_cast<size_t>(n)] = parts[0];
+      }
+      if (from.product >= 0) into.product = from.product;
+      from.nodes.clear();
+    }
+    into.nodes.push_back(node);
+    group_of_[static_cast<size_t>(node)] = parts[0];
+    std::sort(into.nodes.begin(), into.nodes.end());
+  }
+
+  // A reduction of rows, of columns or of everything joins the chain that makes its input.
+  bool join_reduction(NodeId node) {
+    const Node& n = graph_.node(node);
+    if (!is_foldable(graph_, n)) return false;
+    const ValueId v = n.inputs[0];
+    if (graph_.producer(v).is_view()) return false;
+    const int g = group_of_[static_cast<size_t>(graph_.value(v).node)];
+    if (g < 0) return false;
+    const Group& group = groups_[static_cast<size_t>(g)];
+    if (!group.chain || group.product >= 0 || group.reduction >= 0) return false;
+    // What it folds must be the chain's last word: otherwise the chain would be cut in two.
+    if (graph_.value(v).node != group.nodes.back() || n.is_store()) return false;
+    if (!can_merge({g}, node) || !folds(group, n)) return false;
+    groups_[static_cast<size_t>(g)].nodes.push_back(node);
+    groups_[static_cast<size_t>(g)].reduction = node;
+    group_of_[static_cast<size_t>(node)] = g;
+    return true;
+  }
+
+  // Do the columns of the fold merge into one axis for every operand of the chain?
+  bool folds(const Group& group, const Node& reduction) const {
+    const Tensor& x = graph_.symbol(reduction.inputs[0]);
+    const Dims axes = normalize_axes(reduction.op->name, reduction.attrs->find("axes")->ints, x.rank());
+    if (axes.size() == x.rank()) return true;
+    const int cut = axes[0] == 0 ? axes.size() : static_cast<int>(axes[0]);
+    for (const NodeId n : group.nodes)
+      for (const ValueId v : graph_.node(n).inputs)
+        if (!TileProgram::merges(graph_.symbol(v), x.shape(), cut)) return false;
+    return true;
+  }
+
+  static bool is_foldable(const Graph& graph, const Node& n) {
+    if (n.kind != NodeKind::kOp || n.count != 1) return false;
+    const std::string_view name = n.op->name;
+    if (name != "sum" && name != "mean" && name != "max" && name != "min") return false;
+    const Tensor& x = graph.symbol(n.inputs[0]);
+    if ((x.dtype() != kF32 && x.dtype() != kF64) || x.numel() == 0 || x.rank() == 0) return false;
+    const Dims axes = normalize_axes(n.op->name, n.attrs->find("axes")->ints, x.rank());
+    if (axes.size() == x.rank()) return true;
+    const bool first = axes[0] == 0 && axes.back() == axes.size() - 1;
+    const bool last = axes[0] == x.rank() - axes.size() && axes.back() == x.rank() - 1;
+    int64_t folded = 1;
+    for (const int64_t a : axes) folded *= x.shape()[static_cast<int>(a)];
+    return (first && x.numel() / folded > 1) || (last && folded <= kLongRow && folded >= 4);
+  }
+
+  std::vector<Group> in_order() {
+    // Kahn's algorithm; of what can run, whatever the user's function reached first.
+    const size_t count = groups_.size();
+    std::vector<std::vector<int>> next(count);
+    std::vector<int> waits(count, 0);
+    for (size_t g = 0; g < count; g++) {
+      std::vector<int> before;
+      for (const NodeId n : groups_[g].nodes)
+        each_dependency(n, [&](int d) {
+          if (d != static_cast<int>(g)) before.push_back(d);
+        });
+      std::sort(before.begin(), before.end());
+      before.erase(std::unique(before.begin(), before.end()), before.end());
+      for (const int d : before) next[static_cast<size_t>(d)].push_back(static_cast<int>(g));
+      waits[g] = static_cast<int>(before.size());
+    }
+    const auto later = [&](int a, int b) {
+      return groups_[static_cast<size_t>(a)].nodes.back() > groups_[static_cast<size_t>(b)].nodes.back();
+    };
+    std::priority_queue<int, std::vector<int>, decltype(later)> ready(later);
+    for (size_t g = 0; g < count; g++)
+      if (!groups_[g].nodes.empty() && waits[g] == 0) ready.push(static_cast<int>(g));
+    std::vector<Group> ordered;
+    while (!ready.empty()) {
+      const int g = ready.top();
+      ready.pop();
+      for (const int s : next[static_cast<size_t>(g)])
+        if (--waits[static_cast<size_t>(s)] == 0) ready.push(s);
+      ordered.push_back(std::move(groups_[static_cast<size_t>(g)]));
+    }
+    return ordered;
+  }
+
+  const Graph& graph_;
+  FuseOptions options_;
+  std::vector<Group> groups_;
+  std::vector<int> group_of_, visited_;
+  mutable std::vector<std::vector<NodeId>> users_;
+  int stamp_ = 0;
+};
+
+}  // namespace
+
+bool is_plain_product(const Graph& graph, const Node& n) {
+  if (n.kind != NodeKind::kOp) return false;
+  const std::string_view name = n.op->name;
+  if (name != "matmul" && name != "linear") return false;
+  const Tensor &a = graph.symbol(n.inputs[0]), &b = graph.symbol(n.inputs[1]);
+  if (b.rank() != 2 || a.rank() < 2 || (a.rank() > 2 && !a.is_contiguous())) return false;
+  if (n.inputs.size() > 2 && n.inputs[2] != kAbsent && !graph.symbol(n.inputs[2]).is_contiguous()) return false;
+  if (n.is_store() && !n.stores[0].is_contiguous()) return false;
+  return a.numel() > 0 && b.numel() > 0;
+}
+
+std::vector<Group> make_groups(const Graph& graph, const FuseOptions& options) { return Fuser(graph, options).run(); }
+
+}  // namespace ingot::graph

@@ -1,0 +1,209 @@
+// Reverse-mode differentiation, graph to graph: every node on the way back calls its op's gradient rule, and what the
+// rule calls is recorded like anything else.
+#include "ingot/grad.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <unordered_map>
+
+#include "graph/capture.h"
+#include "ingot/error.h"
+#include "ingot/ops.h"
+
+namespace ingot {
+namespace graph {
+namespace {
+
+class Backward {
+ public:
+  Backward(Capture& capture, ValueId y, std::span<const ValueId> wrt)
+      : capture_(capture), graph_(capture.graph()), last_(graph_.value(y).node), needs_(graph_.values.size(), false) {
+    for (const ValueId v : wrt)
+      if (v != kAbsent) needs_[static_cast<size_t>(v)] = true;
+    for (NodeId id = 0; id <= last_; id++) spread_need(graph_.node(id));
+    dy_.resize(graph_.values.size());
+    const Tensor& s = graph_.symbol(y);
+    dy_[static_cast<size_t>(y)] = ones(s.shape(), s.dtype());
+  }
+
+  void run() {
+    for (NodeId id = last_; id >= 0; id--) visit(id);
+  }
+
+  const Tensor& of(ValueId v) const { return dy_[static_cast<size_t>(v)]; }
+
+ private:
+  bool needs(ValueId v) const { return v != kAbsent && needs_[static_cast<size_t>(v)]; }
+
+  void spread_need(const Node& n) {
+    if (n.kind != NodeKind::kOp || n.stop_gradient) return;
+    if (std::none_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return needs(v); })) return;
+    for (ValueId v = n.first; v < n.first + n.count; v++)
+      if (is_float(graph_.symbol(v).dtype())) needs_[static_cast<size_t>(v)] = true;
+  }
+
+  void visit(NodeId id) {
+    std::vector<Tensor> dys;
+    bool any = false;
+    {
+      const Node& n = graph_.node(id);
+      if (n.kind != NodeKind::kOp) return;
+      for (ValueId v = n.first; v < n.first + n.count; v++) {
+        dys.push_back(needs(v) ? dy_[static_cast<size_t>(v)] : Tensor());
+        any = any || dys.back().defined();
+      }
+      if (!any) return;
+    }
+    const Node n = graph_.node(id);  // a copy: recording moves the nodes
+    if (n.op->gradient == nullptr)
+      throw Error("gradients: " + graph_.label(n) + " is not differentiable (" + n.op->not_differentiable +
+                  ") — use stop_gradient() on its inputs if nothing should flow through it");
+    std::vector<Tensor> in(n.inputs.size()), out;
+    std::vector<const Tensor*> pointers;
+    const auto wanted = std::make_unique<bool[]>(n.inputs.size());
+    for (size_t i = 0; i < in.size(); i++) {
+      if (n.inputs[i] != kAbsent) in[i] = graph_.symbol(again(n, n.inputs[i]));
+      pointers.push_back(&in[i]);
+      wanted[i] = needs(n.inputs[i]);
+    }
+    for (ValueId v = n.first; v < n.first + n.count; v++) out.push_back(graph_.symbol(again(n, v)));
+    std::string path =
+        capture_.swap_path(n.scope.empty() ? std::string("backward") : std::string(n.scope) + "/backward");
+    const std::vector<Tensor> gradients =
+        gradient(*n.op, pointers, *n.attrs, out, dys, std::span<const bool>(wanted.get(), in.size()));
+    for (size_t i = 0; i < in.size(); i++) {
+      if (!wanted[i] || !gradients[i].defined()) continue;
+      Tensor& sum = dy_[static_cast<size_t>(n.inputs[i])];
+      sum = sum.defined() ? add(sum, gradients[i]) : gradients[i];
+    }
+    capture_.swap_path(std::move(path));
+  }
+
+  // What the gradient rule of node `n` reads in place of `v`: inside a checkpoint region, what is computed again.
+  ValueId again(const Node& n, ValueId v) {
+    if (n.region < 0) return v;
+    if (static_cast<size_t>(n.region) >= copies_.size()) copies_.resize(static_cast<size_t>(n.region) + 1);
+    auto& copies = copies_[static_cast<size_t>(n.region)];
+    if (copies.empty()) copy_region(n.region, copies);
+    const auto found = copies.find(v);
+    return found == copies.end() ? v : found->second;
+  }
+
+  void copy_region(int region, std::unordered_map<ValueId, ValueId>& copies) {
+    static std::atomic<int> passes{0};
+    const int pass = ++passes;
+    copies.emplace(kAbsent, kAbsent);
+    for (NodeId id = 0; id <= last_; id++) {
+      if (graph_.node(id).region != region || graph_.node(id).kind != NodeKind::kOp) continue;
+      const Node old = graph_.node(id);
+      if (old.is_store()) continue;
+      std::vector<ValueId> inputs = old.inputs;
+      for (ValueId& v : inputs)
+        if (const auto it = copies.find(v); it != copies.end()) v = it->second;
+      const ValueId first = capture_.record_again(id, std::move(inputs), pass);
+      for (int i = 0; i < old.count; i++) copies.emplace(old.first + i, first + i);
+    }
+  }
+
+  Capture& capture_;
+  Graph& graph_;
+  NodeId last_;
+  std::vector<bool> needs_;
+  std::vector<Tensor> dy_;
+  std::vector<std::unordered_map<ValueId, ValueId>> copies_;
+};
+
+}  // namespace
+}  // namespace graph
+
+std::vector<Tensor> gradients(const Tensor& y, std::span<const NamedTensor> wrt, Unused unused) {
+  graph::Capture& capture = graph::current_capture("gradients");
+  if (!y.defined() || !is_float(y.dtype()))
+    throw Error("gradients: the value to differentiate must be of a floating type");
+  std::vector<graph::ValueId> values;
+  for (const NamedTensor& x : wrt) {
+    if (!x.tensor.defined()) throw Error("gradients: \"" + x.name + "\" is undefined");
+    if (!is_float(x.tensor.dtype()))
+      throw Error("gradients: \"" + x.name + "\" has elements of type " + name(x.tensor.dtype()) +
+                  " — only f32 and f64 have gradients");
+    values.push_back(x.tensor.is_symbolic() ? capture.value_of(x.tensor) : capture.find_bound(x.tensor));
+  }
+  graph::Backward backward(capture, capture.value_of(y), values);
+  backward.run();
+  std::vector<Tensor> results;
+  std::string without;
+  for (size_t i = 0; i < values.size(); i++) {
+    Tensor g = values[i] == graph::kAbsent ? Tensor() : backward.of(values[i]);
+    if (!g.defined()) {
+      without += (without.empty() ? "" : ", ") + wrt[i].name;
+      g = zeros(wrt[i].tensor.shape(), wrt[i].tensor.dtype());
+    }
+    results.push_back(std::move(g));
+  }
+  if (!without.empty() && unused == Unused::kError)
+    throw Error("gradients: the result does not depend on " + without +
+                " — use what the model should learn, leave it out, or pass Unused::kZeros");
+  return results;
+}
+
+std::vector<Tensor> gradients(const Tensor& y, Tensors wrt, Unused unused) {
+  return gradients(y, detail::unnamed(wrt), unused);
+}
+
+Tensor stop_gradient(const Tensor& x) {
+  graph::Capture* c = graph::find_capture();
+  if (c == nullptr) return x;
+  c->set_stop_gradient(true);
+  const Tensor y = permute(x, [&] {
+    Dims axes;
+    for (int a = 0; a < x.rank(); a++) axes.push_back(a);
+    return axes;
+  }());
+  c->set_stop_gradient(false);
+  return y;
+}
+
+namespace detail {
+
+std::vector<NamedTensor> unnamed(Tensors list) {
+  std::vector<NamedTensor> named;
+  for (size_t i = 0; i < list.size(); i++)
+    named.push_back({"tensor " + std::to_string(i) + " " + to_string(list[i].shape()), list[i]});
+  return named;
+}
+
+ValueAndGrad value_and_grad(const std::function<Tensor()>& fn, std::span<const NamedTensor> wrt, Unused unused) {
+  const auto record = [&] {
+    ValueAndGrad r;
+    r.value = fn();
+    if (r.value.defined() && r.value.numel() != 1)
+      throw Error("value_and_grad: the function gives " + to_string(r.value.shape()) +
+                  ", not one number — reduce it with mean() or sum()");
+    r.gradients = gradients(r.value, wrt, unused);
+    return r;
+  };
+  if (capturing()) return record();
+  Plan plan = compile(
+      [&](std::span<const Tensor>) {
+        ValueAndGrad r = record();
+        r.gradients.insert(r.gradients.begin(), r.value);
+        return r.gradients;
+      },
+      {}, {.name = "value_and_grad"});
+  plan.run();
+  ValueAndGrad r;
+  r.value = clone(plan.outputs()[0]);
+  for (const Tensor& g : plan.outputs().subspan(1)) r.gradients.push_back(clone(g));
+  return r;
+}
+
+Region::Region() {
+  if (graph::Capture* c = graph::find_capture()) c->enter_region();
+}
+Region::~Region() {
+  if (graph::Capture* c = graph::find_capture()) c->leave_region();
+}
+
+}  // namespace detail
+}  // namespace ingot

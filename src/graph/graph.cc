@@ -1,0 +1,81 @@
+#include "graph/graph.h"
+
+namespace ingot::graph {
+
+std::string Graph::label(const Node& n) const {
+  if (n.kind == NodeKind::kInput) return "input " + std::to_string(n.input);
+  if (n.kind == NodeKind::kBound) return n.constant ? "constant" : "bound";
+  const std::string op = n.op->name;
+  return n.scope.empty() ? op : std::string(n.scope) + "/" + op;
+}
+
+const Attrs* Graph::keep(const Attrs& a) { return &attrs.emplace_back(a); }
+
+std::string_view Graph::keep(std::string_view text) { return *texts.emplace(text).first; }
+
+ValueId Graph::add_constant(const Tensor& tensor) {
+  Node n;
+  n.kind = NodeKind::kBound;
+  n.constant = true;
+  n.bound = tensor;
+  n.first = static_cast<ValueId>(values.size());
+  values.push_back({static_cast<NodeId>(nodes.size()), 0, tensor});
+  nodes.push_back(std::move(n));
+  return nodes.back().first;
+}
+
+bool same_attrs(const Attrs& a, const Attrs& b) {
+  if (a.size() != b.size()) return false;
+  for (int i = 0; i < a.size(); i++) {
+    const Attr &x = a[i], &y = b[i];
+    if (x.kind != y.kind || x.name != y.name) return false;
+    switch (x.kind) {
+      case Attr::Kind::kInt:
+        if (x.integer != y.integer) return false;
+        break;
+      case Attr::Kind::kReal:  // bits, so that 0 and -0 differ and NaN equals itself
+        if (std::bit_cast<uint64_t>(x.real) != std::bit_cast<uint64_t>(y.real)) return false;
+        break;
+      case Attr::Kind::kInts:
+        if (!(x.ints == y.ints)) return false;
+        break;
+      case Attr::Kind::kText:
+        if (x.text != y.text) return false;
+        break;
+      case Attr::Kind::kPointer: {
+        const auto *f = static_cast<const MapFunction*>(x.pointer), *g = static_cast<const MapFunction*>(y.pointer);
+        if (f != g && (f == nullptr || g == nullptr || !f->same_as(*g))) return false;
+        break;
+      }
+    }
+  }
+  return true;
+}
+
+uint64_t hash_attrs(const Attrs& attrs) {
+  uint64_t h = 1469598103934665603u;
+  const auto add = [&](uint64_t x) { h = (h ^ x) * 1099511628211u; };
+  for (int i = 0; i < attrs.size(); i++) {
+    const Attr& a = attrs[i];
+    if (a.kind == Attr::Kind::kInt) add(static_cast<uint64_t>(a.integer));
+    if (a.kind == Attr::Kind::kReal) add(std::bit_cast<uint64_t>(a.real));
+    if (a.kind == Attr::Kind::kInts)
+      for (const int64_t n : a.ints) add(static_cast<uint64_t>(n));
+    if (a.kind == Attr::Kind::kText) add(std::hash<std::string_view>()(a.text));
+  }
+  return h | 1;
+}
+
+std::vector<int> count_uses(const Graph& graph) {
+  std::vector<int> uses(graph.values.size(), 0);
+  for (const Node& n : graph.nodes) {
+    if (n.dead) continue;
+    for (const ValueId v : n.inputs)
+      if (v != kAbsent) uses[static_cast<size_t>(v)]++;
+    if (n.seed != kAbsent) uses[static_cast<size_t>(n.seed)]++;
+  }
+  for (const Graph::Output& o : graph.outputs) uses[static_cast<size_t>(o.value)]++;
+  return uses;
+}
+
+}  // namespace ingot::graph

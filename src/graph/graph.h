@@ -1,0 +1,94 @@
+// The graph between capture and plan: nodes in an order in which they can run, values by number.
+#pragma once
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ingot/map.h"
+#include "ingot/op.h"
+#include "ingot/plan.h"
+
+namespace ingot::graph {
+
+using NodeId = int;
+using ValueId = int;
+inline constexpr ValueId kAbsent = -1;  // an optional input that is not given
+
+enum class NodeKind : uint8_t {
+  kInput,  // of the plan
+  kBound,  // a tensor that exists already: a parameter, a constant
+  kOp,
+};
+
+struct Value {
+  NodeId node = 0;
+  int index = 0;  // which result of the node
+  Tensor symbol;  // dtype, shape and (for views) strides
+};
+
+struct Node {
+  NodeKind kind = NodeKind::kOp;
+  const Op* op = nullptr;
+  const Attrs* attrs = nullptr;  // the graph owns it
+  std::vector<ValueId> inputs;
+  ValueId first = 0;  // results are values first … first + count - 1
+  int count = 1;
+  std::vector<Tensor> stores;  // where results go that the user gave a destination for; empty if none
+  std::vector<NodeId> after;   // nodes that must have run although no value of theirs is read: memory is shared
+  Tensor bound;                // kBound
+  bool constant = false;       // kBound: the elements never change
+  int input = -1;              // kInput: which
+  ValueId seed = kAbsent;      // random ops: the value that the seed is read from
+  int region = -1;             // checkpoint region
+  int copy = 0;                // > 0: computed again for the backward pass number `copy`
+  bool stop_gradient = false;
+  bool dead = false;
+  std::string_view scope;  // the user's path
+  bool is_view() const { return kind == NodeKind::kOp && op->view != nullptr && stores.empty(); }
+  bool is_store() const { return !stores.empty(); }
+};
+
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<Value> values;
+  std::vector<ValueId> inputs;
+  struct Output {
+    std::string name;
+    ValueId value;
+  };
+  std::vector<Output> outputs;
+
+  const Value& value(ValueId v) const { return values[static_cast<size_t>(v)]; }
+  Node& node(NodeId n) { return nodes[static_cast<size_t>(n)]; }
+  const Node& node(NodeId n) const { return nodes[static_cast<size_t>(n)]; }
+  const Node& producer(ValueId v) const { return node(value(v).node); }
+  const Tensor& symbol(ValueId v) const { return value(v).symbol; }
+  /// The value whose memory `v` looks at: `v` itself unless a view made it.
+  ValueId root(ValueId v) const {
+    while (producer(v).is_view()) v = producer(v).inputs[0];
+    return v;
+  }
+  /// "scope/op" of a node.
+  std::string label(const Node& n) const;
+  std::string label(ValueId v) const { return label(producer(v)); }
+
+  const Attrs* keep(const Attrs& attrs);
+  std::string_view keep(std::string_view text);
+  /// Adds a constant that stands for `tensor`'s elements.
+  ValueId add_constant(const Tensor& tensor);
+
+  std::deque<Attrs> attrs;
+  std::unordered_set<std::string> texts;
+  std::deque<MapFunction> functions;
+};
+
+bool same_attrs(const Attrs& a, const Attrs& b);
+uint64_t hash_attrs(const Attrs& attrs);
+
+/// Readers of every value; values that the plan returns count once more.
+std::vector<int> count_uses(const Graph& graph);
+
+}  // namespace ingot::graph

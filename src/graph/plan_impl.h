@@ -1,0 +1,44 @@
+// What a Plan holds.
+#pragma once
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/lower.h"
+#include "graph/simplify.h"
+#include "graph/step.h"
+#include "ingot/plan.h"
+
+namespace ingot {
+
+struct Plan::Impl {
+  PlanOptions options;
+  std::vector<InputSpec> specs;
+  graph::Graph graph;
+  graph::Program program;
+  std::vector<graph::PassReport> reports;
+  int threads = 1, captured = 0;
+
+  // The walk.
+  std::vector<graph::Step*> list, prepared;
+  std::vector<graph::CheckStep*> checks;
+  struct Move {  // a tensor that looks at an input, `offset` bytes from its start
+    Tensor* tensor;
+    int input;
+    int64_t offset;
+  };
+  std::vector<Move> moves;
+  std::vector<Tensor> staged;  // contiguous copies of strided inputs
+  std::vector<void*> base;     // where the inputs of this run are
+  std::atomic<bool> running{false};
+
+  void finish();
+  void touch_pages();
+  void bind(std::span<const Tensor* const> inputs);
+  void run();
+  /// Step by step, with a look at what each wrote.
+  void run_checked();
+};
+
+}  // namespace ingot
