@@ -76,6 +76,7 @@ Attrs read_attrs(const Golden& g, DType dtype, std::vector<std::string>& texts) 
 
 std::vector<Tensor> in_type(const std::vector<Tensor>& tensors, DType dtype) {
   std::vector<Tensor> result;
+  result.reserve(tensors.size());
   for (const Tensor& t : tensors)
     result.push_back(t.defined() && t.dtype() == kF64 ? mapped(
                                                             t, [](double v, size_t) { return v; }, dtype)

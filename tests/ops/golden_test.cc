@@ -42,6 +42,7 @@ std::vector<std::string> golden_ops() {
   std::map<std::string, int> names;
   for (const Golden& g : read_goldens("ops.txt")) names[g.op]++;
   std::vector<std::string> result;
+  result.reserve(names.size());
   for (const auto& [name, count] : names) result.push_back(name);
   return result;
 }
