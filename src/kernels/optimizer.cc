@@ -87,7 +87,19 @@ HWY_INLINE void sweep(int64_t n, const Rule& rule, const Team& team) {
   }
 }
 
-// The gradient that an optimiser uses: scaled, limited (NaN stays: it is the second operand), with weight decay.
+// x limited to [low, high]; NaN stays, so that nobody trains on without noticing. x86 returns the second operand when
+// one is NaN, others the number.
+template <class V>
+HWY_INLINE V limited(V low, V high, V x) {
+  const V within = hn::Min(high, hn::Max(low, x));
+#if HWY_ARCH_X86
+  return within;
+#else
+  return hn::IfThenElse(hn::IsNaN(x), x, within);
+#endif
+}
+
+// The gradient that an optimiser uses: scaled, limited, with weight decay.
 template <bool kDecay, class T>
 class GradientRule {
   static constexpr hn::ScalableTag<T> d{};
@@ -100,7 +112,7 @@ class GradientRule {
         high_(hn::Set(d, t.limit)),
         decay_(hn::Set(d, t.decay)) {}
   HWY_INLINE V operator()(V g, V p) const {
-    g = hn::Min(high_, hn::Max(low_, hn::Mul(g, scale_)));
+    g = limited(low_, high_, hn::Mul(g, scale_));
     return kDecay ? hn::MulAdd(p, decay_, g) : g;
   }
 
