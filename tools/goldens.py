@@ -1,14 +1,17 @@
 #!/usr/bin/python3
-"""Writes tests/goldens/ops.txt: what PyTorch and NumPy say the ops give, and their gradients.
+"""Writes tests/goldens/ops.txt: what PyTorch and NumPy say the ops give, and their gradients; and optim.txt: what PyTorch's
+optimisers make of some parameters in several steps.
 
-Run it with Debian's python3-torch and python3-numpy when an op is added or its meaning changes; tests/ops/golden_test.cc
-replays the file in f64 and f32. One case per block:
+Run it with Debian's python3-torch and python3-numpy when an op is added or its meaning changes; tests/ops/golden_test.cc and
+optim_golden_test.cc replay the files in f64 and f32. One case per block:
 
   op NAME
   attr NAME int|real|ints|text|dtype VALUE...     (lists start with their length; dtype F is the floating type under test)
   in|out|dy|grad TYPE RANK SIZES... VALUES...     (type f: floating, i: i64, b: bool; "none" is an absent tensor)
 
 in, out and dy come in order; so do the grads, one per input if there are any. Inputs are multiples of 1/64, exact in f32.
+In optim.txt the inputs are the parameters, the gradients of every step, the learning rate and the norm to clip to (or none); the
+outputs are the parameters after every step, and the state after the last.
 """
 import pathlib
 
@@ -337,13 +340,58 @@ def creation():
     case("eye", [], lambda: torch.eye(3, 5).double(), n=3, m=5, dtype=FLOAT)
 
 
-def main():
-    for family in (elementwise, reductions, norms, products, convolutions, pooling, movement, creation):
-        family()
-    path = ROOT / "tests/goldens/ops.txt"
+# Optimisers ---------------------------------------------------------------------------------------------------------------
+
+def training(op, optimizer, state, steps=6, lr=0.125, clip_norm=None, **attrs):
+    """Steps of one of PyTorch's optimisers; `state` names what it keeps per parameter."""
+    start, gradients, after = real(3, 7), real(steps, 3, 7), []
+    p = start.clone().requires_grad_()
+    running = optimizer([p], lr)
+    for g in gradients:
+        p.grad = g.clone()
+        if attrs["clip_value"] > 0:
+            torch.nn.utils.clip_grad_value_([p], attrs["clip_value"])
+        if clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_([p], clip_norm)
+        running.step()
+        after.append(p.detach().clone())
+    lines.append(f"op {op}")
+    for name, value in attrs.items():
+        write_attr(name, value)
+    for t in (start, gradients, torch.tensor(lr).double(), None if clip_norm is None else torch.tensor(clip_norm).double()):
+        write("in", t)
+    for t in (torch.stack(after), *(running.state[p][name] for name in state)):
+        write("out", t)
+
+
+def optimizers():
+    for decay, clip_value, clip_norm in [(0.0, 0.0, None), (0.25, 0.0, None), (0.0, 1.5, None), (0.125, 0.0, 2.0), (0.0, 0.0, 100.0)]:
+        common = dict(weight_decay=decay, clip_value=clip_value, clip_norm=clip_norm)
+        training("sgd_step", lambda p, lr: torch.optim.SGD(p, lr, weight_decay=decay), [], **common)
+        for nesterov in (False, True):
+            training("sgd_momentum_step",
+                     lambda p, lr: torch.optim.SGD(p, lr, momentum=0.875, weight_decay=decay, nesterov=nesterov),
+                     ["momentum_buffer"], momentum=0.875, nesterov=nesterov, **common)
+        for decoupled, optimizer in ((False, torch.optim.Adam), (True, torch.optim.AdamW)):
+            for betas, eps in (((0.9, 0.999), 1e-8), ((0.5, 0.75), 0.125)):
+                training("adam_step", lambda p, lr: optimizer(p, lr, betas=betas, eps=eps, weight_decay=decay),
+                         ["exp_avg", "exp_avg_sq"], beta1=betas[0], beta2=betas[1], eps=eps, decoupled=decoupled, **common)
+
+
+def save(name):
+    path = ROOT / "tests/goldens" / name
     path.parent.mkdir(exist_ok=True)
     path.write_text("\n".join(lines) + "\n")
     print(f"{path.relative_to(ROOT)}: {sum(line.startswith('op ') for line in lines)} cases, {path.stat().st_size} bytes")
+    lines.clear()
+
+
+def main():
+    for family in (elementwise, reductions, norms, products, convolutions, pooling, movement, creation):
+        family()
+    save("ops.txt")
+    optimizers()
+    save("optim.txt")
 
 
 main()

@@ -432,6 +432,20 @@ void batch_norm_into(const Tensor& y, const Tensor& mean, const Tensor& variance
 std::array<Tensor, 3> channel_norm_grad(const Tensor& x, const Tensor& dy, const Tensor& weight = {}, int64_t groups = 0, double eps = 1e-5);
 void channel_norm_grad_into(const Tensor& dx, const Tensor& dweight, const Tensor& dbias, const Tensor& x, const Tensor& dy, const Tensor& weight = {}, int64_t groups = 0, double eps = 1e-5);
 
+// optimizer -----------------------------------------------------------------------------------------------------------
+
+/// One step of gradient descent: param - lr · g, where g is scale · grad limited to ±clip_value (0: no limit), plus weight_decay · param; lr and scale are scalars.
+Tensor sgd_step(const Tensor& param, const Tensor& grad, const Tensor& lr, const Tensor& scale = {}, double weight_decay = 0, double clip_value = 0);
+void sgd_step_into(const Tensor& new_param, const Tensor& param, const Tensor& grad, const Tensor& lr, const Tensor& scale = {}, double weight_decay = 0, double clip_value = 0);
+
+/// One step of gradient descent with momentum: the buffer (zeros at first) becomes momentum · buffer + g with g as in sgd_step, and the parameter param - lr · buffer, or with nesterov param - lr · (g + momentum · buffer).
+std::array<Tensor, 2> sgd_momentum_step(const Tensor& param, const Tensor& grad, const Tensor& buffer, const Tensor& lr, const Tensor& scale = {}, double momentum = 0.9, double weight_decay = 0, bool nesterov = false, double clip_value = 0);
+void sgd_momentum_step_into(const Tensor& new_param, const Tensor& new_buffer, const Tensor& param, const Tensor& grad, const Tensor& buffer, const Tensor& lr, const Tensor& scale = {}, double momentum = 0.9, double weight_decay = 0, bool nesterov = false, double clip_value = 0);
+
+/// One step of Adam, or with decoupled weight decay of AdamW: m and v (zeros at first) are the moving means of the gradient and its square, step (i64, 1 at first) counts the steps; lr, scale and clip_value as in sgd_step.
+std::array<Tensor, 3> adam_step(const Tensor& param, const Tensor& grad, const Tensor& m, const Tensor& v, const Tensor& lr, const Tensor& step, const Tensor& scale = {}, double beta1 = 0.9, double beta2 = 0.999, double eps = 1e-8, double weight_decay = 0, bool decoupled = false, double clip_value = 0);
+void adam_step_into(const Tensor& new_param, const Tensor& new_m, const Tensor& new_v, const Tensor& param, const Tensor& grad, const Tensor& m, const Tensor& v, const Tensor& lr, const Tensor& step, const Tensor& scale = {}, double beta1 = 0.9, double beta2 = 0.999, double eps = 1e-8, double weight_decay = 0, bool decoupled = false, double clip_value = 0);
+
 // pool ----------------------------------------------------------------------------------------------------------------
 
 /// The largest element of each window of x [n, c, l], and its position (i64).

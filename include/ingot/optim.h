@@ -6,6 +6,7 @@
 //                  slab, optim::Adam{.lr = 1e-3f}, {{32, 8}, {32, 1}});
 //   float loss = step(x, y);                                       // zero allocations
 #pragma once
+#include <concepts>
 #include <span>
 #include <string>
 #include <variant>
@@ -20,21 +21,24 @@ namespace optim {
 
 /// Stochastic gradient descent, as PyTorch defines it: weight decay is added to the gradient.
 struct Sgd {
-  float lr = 1e-2f, momentum = 0, weight_decay = 0;
+  float lr = 1e-2f;
+  double momentum = 0, weight_decay = 0;
   bool nesterov = false;
-  float clip_norm = 0, clip_value = 0;  // 0: no clipping
+  double clip_norm = 0, clip_value = 0;  // 0: no clipping
 };
 
 /// Adam (Kingma and Ba); weight decay is added to the gradient.
 struct Adam {
-  float lr = 1e-3f, beta1 = 0.9f, beta2 = 0.999f, eps = 1e-8f, weight_decay = 0;
-  float clip_norm = 0, clip_value = 0;
+  float lr = 1e-3f;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+  double clip_norm = 0, clip_value = 0;
 };
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter).
 struct AdamW {
-  float lr = 1e-3f, beta1 = 0.9f, beta2 = 0.999f, eps = 1e-8f, weight_decay = 1e-2f;
-  float clip_norm = 0, clip_value = 0;
+  float lr = 1e-3f;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 1e-2;
+  double clip_norm = 0, clip_value = 0;
 };
 
 }  // namespace optim
@@ -71,25 +75,30 @@ class ParameterSlab {
   int64_t count_ = 0;
 };
 
-/// The state that an optimiser keeps for a slab: `per_parameter` numbers per parameter, in one slab.
+/// How many numbers an optimiser keeps per parameter.
 int state_slots(const Optimizer& optimizer);
+/// They, zero, for all parameters of a slab: [slots, slab.values().numel()]; undefined if there are none.
+Tensor make_state(const Optimizer& optimizer, const ParameterSlab& slab);
 
-/// Records the update of a slab from its gradients, in a capture: one pass over values, gradients and state (and one
-/// more over the gradients to clip their norm). `lr` and `step` (1 at the first update) are scalars, f32 and i64.
+/// Updates a slab from its gradients: one pass over values, gradients and state (and one more over the gradients to
+/// clip their norm, as torch.nn.utils.clip_grad_norm_ does). `lr` and `step` (1 at the first update) are scalars, f32
+/// and i64. In a capture the update is recorded.
 void record_update(const Optimizer& optimizer, const ParameterSlab& slab, const Tensor& state, const Tensor& lr,
                    const Tensor& step);
 
 /// A training step as one plan.
 class TrainStep {
  public:
-  /// `loss` is a function of the inputs that returns a scalar; it uses the slab's parameters.
+  /// `loss` is a function of the inputs that uses the slab's parameters and returns a scalar; or a list of results that
+  /// begins with it: the others can be read as outputs of the plan.
   template <class F>
-  TrainStep(F&& loss, ParameterSlab& slab, Optimizer optimizer, const std::vector<InputSpec>& inputs,
-            const PlanOptions& options = {})
-      : TrainStep(detail::as_plan_function<std::decay_t<F>>(std::forward<F>(loss), inputs.size()), slab,
-                  std::move(optimizer), inputs, options) {}
-  TrainStep(const PlanFunction& loss, ParameterSlab& slab, Optimizer optimizer, const std::vector<InputSpec>& inputs,
-            const PlanOptions& options);
+  requires(!std::same_as<std::decay_t<F>, PlanFunction>)
+      TrainStep(F&& loss, const ParameterSlab& slab, const Optimizer& optimizer, const std::vector<InputSpec>& inputs,
+                const PlanOptions& options = {})
+      : TrainStep(detail::as_plan_function<std::decay_t<F>>(std::forward<F>(loss), inputs.size()), slab, optimizer,
+                  inputs, options) {}
+  TrainStep(const PlanFunction& loss, const ParameterSlab& slab, const Optimizer& optimizer,
+            const std::vector<InputSpec>& inputs, const PlanOptions& options = {});
 
   /// One step; the loss before the update.
   template <class... T>
@@ -97,6 +106,7 @@ class TrainStep {
     const Tensor* list[sizeof...(T) + 1] = {&inputs..., nullptr};
     return run(std::span<const Tensor* const>(list, sizeof...(T)));
   }
+  /// The same for a list. Inputs have exactly the shapes and types that the step was made for.
   float run(std::span<const Tensor* const> inputs);
 
   Plan& plan() { return plan_; }
@@ -106,13 +116,13 @@ class TrainStep {
   void set_steps(int64_t steps) { steps_ = steps; }
   float lr() const { return lr_; }
   void set_lr(float lr) { lr_ = lr; }
-  /// Optimiser state: one slab, `state_slots()` numbers per parameter.
+  /// The optimiser's state, as make_state() lays it out; undefined if it has none.
   const Tensor& state() const { return state_; }
 
  private:
   Plan plan_;
   Tensor state_, lr_tensor_, step_tensor_;
-  std::vector<const Tensor*> inputs_;
+  std::vector<const Tensor*> inputs_;  // room for the inputs of a run, lr and step
   int64_t steps_ = 0;
   float lr_ = 0;
 };
