@@ -264,17 +264,18 @@ PlanOptions named(const std::string& label) {
   return options;
 }
 
-constexpr double kCheckedRate = 1e-3;   // for the step that is compared
-constexpr double kMeasuredRate = 1e-6;  // for those that are measured: a network that has learnt its batches by heart
-                                        // has gradients that are no longer normal numbers
+// Learning rates: for the step that is compared, one that changes the parameters by some per cent; for those that are
+// measured, a small one, because a network that knows its batches by heart has gradients too small for normal numbers.
+double checked_rate(bool adam) { return adam ? 1e-3 : 1; }
+constexpr double kMeasuredRate = 1e-6;
 
 std::unique_ptr<torch::optim::Optimizer> torch_optimizer(bool adam, const std::vector<at::Tensor>& parameters) {
-  if (adam) return std::make_unique<torch::optim::Adam>(parameters, kCheckedRate);
-  return std::make_unique<torch::optim::SGD>(parameters, kCheckedRate);
+  if (adam) return std::make_unique<torch::optim::Adam>(parameters, checked_rate(adam));
+  return std::make_unique<torch::optim::SGD>(parameters, checked_rate(adam));
 }
 
 Optimizer our_optimizer(bool adam) {
-  const auto lr = static_cast<float>(kCheckedRate);
+  const auto lr = static_cast<float>(checked_rate(adam));
   return adam ? Optimizer(optim::Adam{.lr = lr}) : Optimizer(optim::Sgd{.lr = lr});
 }
 
@@ -352,7 +353,7 @@ void adam_alone(bench::Suite& s, const std::string& label, int64_t count) {
   add_into(slab.gradient(0), uniform({count}, 2, -1, 1), 0);
   const Optimizer adam = our_optimizer(true);
   const Tensor state = zeros({state_slots(adam) * slab.values().numel()});
-  const Tensor lr = Tensor::from<float>({static_cast<float>(kCheckedRate)}, {}), step = zeros({}, kI64);
+  const Tensor lr = Tensor::from<float>({static_cast<float>(checked_rate(true))}, {}), step = zeros({}, kI64);
   Plan plan = compile([&] { record_update(adam, slab, state, lr, step); }, {}, named(label));
   const auto our_step = [&] {
     step.data<int64_t>()[0]++;
@@ -360,7 +361,7 @@ void adam_alone(bench::Suite& s, const std::string& label, int64_t count) {
   };
   at::Tensor theirs = torch_view(slab.value(0)).clone().requires_grad_();
   theirs.mutable_grad() = torch_view(slab.gradient(0)).clone();
-  torch::optim::Adam torch_adam(std::vector<at::Tensor>{theirs}, kCheckedRate);
+  torch::optim::Adam torch_adam(std::vector<at::Tensor>{theirs}, checked_rate(true));
   our_step();
   torch_adam.step();
   check_same(label, "parameters after a step", torch_view(slab.value(0)), theirs);
