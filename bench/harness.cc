@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <map>
 #include <thread>
 
 #include "ingot/threads.h"
@@ -84,7 +83,7 @@ void Suite::set_threads(int n) {
 }
 
 void Suite::compare(const std::string& label, const std::function<void()>& ingot, const std::vector<Contender>& peers) {
-  if (label.find(options_.filter) == std::string::npos) return;
+  if (!wants(label)) return;
   std::vector<Contender> all{{"ingot", ingot}};
   all.insert(all.end(), peers.begin(), peers.end());
   std::vector<int64_t> calls;
@@ -98,17 +97,31 @@ void Suite::compare(const std::string& label, const std::function<void()>& ingot
     std::nth_element(t.begin(), t.begin() + static_cast<long>(t.size() / 2), t.end());
     micros.push_back(1e6 * t[t.size() / 2]);
   }
+  const nlohmann::json start{{"suite", name_}, {"case", label}, {"threads", current_threads_}, {"ingot_us", micros[0]}};
+  if (peers.empty()) {
+    std::printf("%-44s %7d %11.3f\n", label.c_str(), current_threads_, micros[0]);
+    rows_.push_back(start);
+  }
   for (size_t i = 1; i < all.size(); i++) {
+    const Contender& peer = all[i];
+    const auto beaten = [&](size_t j) {
+      return all[j].name == peer.name && (micros[j] < micros[i] || (micros[j] == micros[i] && j < i));
+    };
+    bool best = true;
+    for (size_t j = 1; j < all.size(); j++) best = best && !beaten(j);
+    if (!best) continue;
     const double ratio = micros[i] / micros[0];
-    std::printf("%-44s %7d %11.3f  %-9s %11.3f %7.2f\n", label.c_str(), current_threads_, micros[0],
-                all[i].name.c_str(), micros[i], ratio);
-    rows_.push_back({{"suite", name_},
-                     {"case", label},
-                     {"threads", current_threads_},
-                     {"ingot_us", micros[0]},
-                     {"peer", all[i].name},
-                     {"peer_us", micros[i]},
-                     {"ratio", ratio}});
+    char note[32] = "";
+    if (peer.yardstick) std::snprintf(note, sizeof note, "%.2f times its time", 1 / ratio);
+    std::printf("%-44s %7d %11.3f  %-9s %11.3f %7.2f  %s%s\n", label.c_str(), current_threads_, micros[0],
+                peer.name.c_str(), micros[i], ratio, peer.setting.c_str(), note);
+    nlohmann::json row = start;
+    row.update({{"peer", peer.name}, {"peer_us", micros[i]}, {"ratio", ratio}});
+    if (!peer.setting.empty()) row["setting"] = peer.setting;
+    rows_.push_back(row);
+    if (peer.yardstick) continue;
+    auto [at, fresh] = worst_.try_emplace({current_threads_, label}, ratio);
+    if (!fresh) at->second = std::min(at->second, ratio);
   }
   std::fflush(stdout);
 }
@@ -116,18 +129,17 @@ void Suite::compare(const std::string& label, const std::function<void()>& ingot
 Suite::~Suite() {
   // Per thread count: the geometric mean against the best peer of each case, and the worst case.
   for (const int n : options_.threads) {
-    std::map<std::string, double> best;
-    for (const auto& row : rows_)
-      if (row["threads"] == n) {
-        auto [at, fresh] = best.try_emplace(row["case"].get<std::string>(), row["ratio"].get<double>());
-        if (!fresh) at->second = std::min<double>(at->second, row["ratio"]);
+    double logs = 0, worst = 1e30;
+    std::string label;
+    int count = 0;
+    for (const auto& [at, ratio] : worst_)
+      if (at.first == n) {
+        logs += std::log(ratio), count++;
+        if (ratio < worst) worst = ratio, label = at.second;
       }
-    if (best.empty()) continue;
-    double logs = 0;
-    for (const auto& [label, ratio] : best) logs += std::log(ratio);
-    const auto worst = std::min_element(best.begin(), best.end(), [](auto& a, auto& b) { return a.second < b.second; });
+    if (count == 0) continue;
     std::printf("%d thread%s: against the best peer, geometric mean %.2f, worst %.2f (%s)\n", n, n == 1 ? "" : "s",
-                std::exp(logs / static_cast<double>(best.size())), worst->second, worst->first.c_str());
+                std::exp(logs / count), worst, label.c_str());
   }
   if (options_.json.empty()) return;
   std::ofstream out(options_.json);

@@ -4,15 +4,19 @@
 // time.
 #pragma once
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 namespace ingot::bench {
 
+/// Contenders of one name are settings of one peer: its fastest setting is what counts.
 struct Contender {
   std::string name;
   std::function<void()> run;
+  std::string setting = {};
+  bool yardstick = false;  // something to compare with that is no peer: stays out of the summary
 };
 
 /// Options of every suite: --threads N (default: 1 and then all cores), --json FILE, --filter TEXT, --seconds S per
@@ -23,7 +27,8 @@ struct Options {
   double seconds = 0.2;
 };
 
-/// Collects rows `{"suite","case","threads","ingot_us","peer","peer_us","ratio"}`, prints them as a table.
+/// Collects rows `{"suite","case","threads","ingot_us","peer","peer_us","ratio"}`, prints them as a table. A peer with
+/// settings adds `"setting"`; a case without peers has only `"ingot_us"`.
 class Suite {
  public:
   Suite(const char* name, int argc, char** argv);
@@ -32,8 +37,10 @@ class Suite {
   /// Sets the threads of Ingot, libtorch and oneDNN, and those of the peers added with on_threads.
   void set_threads(int n);
   void on_threads(std::function<void(int)> setter) { setters_.push_back(std::move(setter)); }
+  /// Does the filter let this case through?
+  bool wants(const std::string& label) const { return label.find(options_.filter) != std::string::npos; }
   /// Measures Ingot against its peers; skipped if the filter does not match.
-  void compare(const std::string& label, const std::function<void()>& ingot, const std::vector<Contender>& peers);
+  void compare(const std::string& label, const std::function<void()>& ingot, const std::vector<Contender>& peers = {});
 
  private:
   std::string name_;
@@ -41,6 +48,7 @@ class Suite {
   int current_threads_ = 1;
   std::vector<std::function<void(int)>> setters_;
   nlohmann::json rows_ = nlohmann::json::array();
+  std::map<std::pair<int, std::string>, double> worst_;  // by threads and case: the ratio to the best peer
 };
 
 }  // namespace ingot::bench
