@@ -352,7 +352,7 @@ void adam_alone(bench::Suite& s, const std::string& label, int64_t count) {
   ParameterSlab slab({{"parameters", &parameters}});
   add_into(slab.gradient(0), uniform({count}, 2, -1, 1), 0);
   const Optimizer adam = our_optimizer(true);
-  const Tensor state = zeros({state_slots(adam) * slab.values().numel()});
+  const Tensor state = make_state(adam, slab);
   const Tensor lr = Tensor::from<float>({static_cast<float>(checked_rate(true))}, {}), step = zeros({}, kI64);
   Plan plan = compile([&] { record_update(adam, slab, state, lr, step); }, {}, named(label));
   const auto our_step = [&] {
