@@ -80,7 +80,7 @@ class Lowering {
         for (int k = 0; k < n.count; k++) {
           Place& p = place_of(n.first + k);
           p.bytes = bytes_of(n.first + k);
-          if (n.is_store()) p.space = Space::kElsewhere;
+          if (n.stored(k) != nullptr) p.space = Space::kElsewhere;
           // A result that nobody reads still needs memory, unless a chain can leave it in a register.
           if (p.space == Space::kNone && !stays_in_chain(groups_[i], id)) p.space = Space::kArena;
           p.last = std::max(p.last, p.first);
@@ -152,20 +152,18 @@ class Lowering {
     std::vector<Lifetime> lifetimes;
     std::vector<ValueId> owners;
     std::unordered_map<ValueId, size_t> index;
-    for (size_t i = 0; i < places_.size(); i++) {  // values are numbered in the order in which they are made
+    for (size_t i = 0; i < places_.size(); i++) {
       const ValueId v = static_cast<ValueId>(i);
-      const Place& p = places_[i];
-      if (p.space != Space::kArena) continue;
-      const ValueId own = owner(v);
-      if (own == v) {
-        index[v] = lifetimes.size();
-        lifetimes.push_back({p.bytes, p.first, p.last});
-        owners.push_back(v);
-      } else {
-        lifetimes[index[own]].last = std::max(lifetimes[index[own]].last, p.last);
-      }
+      if (places_[i].space != Space::kArena || owner(v) != v) continue;
+      index[v] = lifetimes.size();
+      lifetimes.push_back({places_[i].bytes, places_[i].first, places_[i].last});
+      owners.push_back(v);
     }
-    // Groups run in another order than values are numbered, so a lifetime starts with the first of its steps.
+    for (size_t i = 0; i < places_.size(); i++)
+      if (places_[i].space == Space::kArena) {
+        int& last = lifetimes[index[owner(static_cast<ValueId>(i))]].last;
+        last = std::max(last, places_[i].last);
+      }
     const size_t values = lifetimes.size();
     reserve_shared_scratch(lifetimes);
     const MemoryPlan plan = plan_memory(lifetimes);
@@ -206,7 +204,7 @@ class Lowering {
       const Tensor none{};
       for (const ValueId v : n.inputs) in.push_back(v == kAbsent ? &none : &graph_.symbol(v));
       for (int k = 0; k < n.count; k++)
-        out.push_back(n.is_store() ? n.stores[static_cast<size_t>(k)] : graph_.symbol(n.first + k));
+        out.push_back(n.stored(k) != nullptr ? *n.stored(k) : graph_.symbol(n.first + k));
       const size_t bytes = n.op->scratch({*n.op, in, *n.attrs}, out.data(), options_.threads);
       if (bytes == 0) continue;
       scratch_steps_.push_back(static_cast<int>(i));
@@ -255,8 +253,8 @@ class Lowering {
       const Tensor* in[] = {&base};
       return t = n.op->view({*n.op, in, *n.attrs});
     }
-    if (n.is_store()) {
-      t = n.stores[static_cast<size_t>(graph_.value(v).index)];
+    if (const Tensor* stored = n.stored(graph_.value(v).index)) {
+      t = *stored;
       program_.bound.push_back(t);
       return t;
     }

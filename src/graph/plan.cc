@@ -18,8 +18,8 @@ using graph::Graph;
 
 namespace {
 
-constexpr const char* kPasses[] = {"cse",    "fold",          "algebra", "dce",     "stores",
-                                   "chains", "gemm_epilogue", "reduce",  "in_place"};
+constexpr const char* kPasses[] = {"cse",    "fold",   "algebra",       "views",  "dce",     "cross_entropy",
+                                   "stores", "chains", "gemm_epilogue", "reduce", "in_place"};
 
 void check_options(const PlanOptions& options) {
   for (const std::string& name : options.without)
@@ -88,8 +88,14 @@ Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs,
   for (const graph::Node& n : g.nodes) impl->captured += n.kind == graph::NodeKind::kOp;
   report("fold", count_of(with("fold") ? graph::fold_constants(g) : 0, "node") + " computed now");
   report("algebra", count_of(with("algebra") ? graph::clean_algebra(g) : 0, "node") + " simplified");
+  if (!with("views")) graph::copy_views(g);
+  int views = 0;
+  for (const graph::Node& n : g.nodes) views += !n.dead && n.is_view();
+  report("views", count_of(views, "view") + " made strides");
   own_outputs(g);
   report("dce", count_of(with("dce") ? graph::drop_dead(g) : 0, "node") + " dropped");
+  report("cross_entropy",
+         count_of(with("cross_entropy") ? graph::pair_cross_entropy(g) : 0, "gradient") + " computed with the loss");
   report("stores", count_of(with("stores") ? graph::forward_stores(g) : 0, "value") + " computed in place of a copy");
 
   const bool plain = simd() == Simd::kScalar;  // every op by its reference loop
