@@ -381,9 +381,16 @@ class Lowering {
         if (!slots.contains(v)) slots[v] = external(tensor(v));
         code.in[k] = slots[v];
       }
-      for (size_t k = 0; k < n.inputs.size(); k++)  // registers read here for the last time are free again
-        if (!code.in[k].external && last_read[n.inputs[k]] == i) busy[static_cast<size_t>(code.in[k].index)] = false;
       const ValueId out = n.first;
+      // Registers read here for the last time are free again: for this result only if its elements are as wide, since
+      // they are written over the operand's one by one.
+      const auto release = [&](bool alike) {
+        for (size_t k = 0; k < n.inputs.size(); k++)
+          if (!code.in[k].external && last_read[n.inputs[k]] == i &&
+              alike == (size_of(graph_.symbol(n.inputs[k]).dtype()) == size_of(graph_.symbol(out).dtype())))
+            busy[static_cast<size_t>(code.in[k].index)] = false;
+      };
+      release(true);
       if (place_of(out).space != Space::kNone) {
         code.out = external(tensor(out));
       } else if (folded != nullptr && i + 1 == chain.size()) {
@@ -396,6 +403,7 @@ class Lowering {
         busy[r] = last_read.contains(out);
         code.out = {static_cast<int>(r), false};
       }
+      release(false);
       slots[out] = code.out;
       program.code.push_back(code);
     }
