@@ -94,6 +94,13 @@ void OpStep::footprints(int rank, int size, std::vector<Footprint>& out) const {
   for (size_t i = 0; i < inputs_.size(); i++)
     add(inputs_[i], i == 0 || (inputs_[i].defined() && inputs_[i].shape() == outputs_[0].shape()), false);
   for (const Tensor& t : outputs_) add(t, true, true);
+  if (scratch_ != nullptr) {  // another step's values may stand there as soon as this one is over
+    Footprint f;
+    f.start = reinterpret_cast<uintptr_t>(scratch_);
+    f.width = static_cast<int64_t>(shared_scratch(size));
+    f.write = true;
+    out.push_back(f);
+  }
 }
 
 void OpStep::each_tensor(const std::function<void(Tensor&, bool)>& visit) {
