@@ -41,6 +41,7 @@ class Lowering {
     place();
     for (size_t i = 0; i < groups_.size(); i++) build(static_cast<int>(i));
     place_scratch();
+    check_limit();  // now with constants and scratch
     for (const Graph::Output& o : graph_.outputs) program_.outputs.push_back(output_tensor(o.value));
     return std::move(program_);
   }
@@ -221,9 +222,12 @@ class Lowering {
   }
 
   void check_limit() {
-    const size_t need = program_.arena_bytes + program_.output_bytes;
+    const size_t need =
+        program_.arena_bytes + program_.output_bytes + program_.scratch_bytes + program_.constant_bytes;
     if (options_.byte_limit == 0 || need <= options_.byte_limit) return;
     std::vector<Buffer> largest = program_.buffers;
+    for (const Tensor& t : program_.constants)
+      largest.push_back({"a constant " + to_string(t.shape()), t.storage()->bytes, 0, 0, 0, false});
     std::sort(largest.begin(), largest.end(), [](const Buffer& a, const Buffer& b) { return a.bytes > b.bytes; });
     std::string text = "compile: \"" + options_.plan_name + "\" needs " + format_bytes(need) + ", the limit is " +
                        format_bytes(options_.byte_limit) + "; the largest values are";
@@ -354,8 +358,8 @@ class Lowering {
   }
 
   // The chain of a group as a program. Value `from` (a product's result) is in memory before it. With `folded`, the
-  // last value goes to an operand of its own, of these strides, unless it has a place in memory; `cut` is where columns
-  // begin.
+  // last value goes to an operand of its own, of these strides, besides its place in memory if it has one; `cut` is
+  // where columns begin.
   TileProgram build_chain(const std::vector<NodeId>& chain, ValueId from, int cut, const Dims* folded_strides = nullptr,
                           int* folded = nullptr) {
     TileProgram program;
@@ -379,21 +383,32 @@ class Lowering {
         if (!slots.contains(v)) slots[v] = external(tensor(v));
         code.in[k] = slots[v];
       }
-      for (size_t k = 0; k < n.inputs.size(); k++)  // registers read here for the last time are free again
-        if (!code.in[k].external && last_read[n.inputs[k]] == i) busy[static_cast<size_t>(code.in[k].index)] = false;
       const ValueId out = n.first;
-      if (place_of(out).space != Space::kNone) {
-        code.out = external(tensor(out));
-      } else if (folded != nullptr && i + 1 == chain.size()) {
+      // Registers read here for the last time are free again: for this result only if its elements are as wide, since
+      // they are written over the operand's one by one.
+      const auto release = [&](bool alike) {
+        for (size_t k = 0; k < n.inputs.size(); k++)
+          if (!code.in[k].external && last_read[n.inputs[k]] == i &&
+              alike == (size_of(graph_.symbol(n.inputs[k]).dtype()) == size_of(graph_.symbol(out).dtype())))
+            busy[static_cast<size_t>(code.in[k].index)] = false;
+      };
+      release(true);
+      const bool in_memory = place_of(out).space != Space::kNone;
+      if (folded != nullptr && i + 1 == chain.size()) {
         code.out =
             external(program_.arena.view(program_.arena.raw(), shape, *folded_strides, graph_.symbol(out).dtype()));
         *folded = code.out.index;
-      } else {
+        if (in_memory) program.code.push_back(code);  // others read it, too: it is computed twice
+      }
+      if (in_memory) {
+        code.out = external(tensor(out));
+      } else if (folded == nullptr || i + 1 < chain.size()) {
         const auto r = static_cast<size_t>(std::find(busy.begin(), busy.end(), false) - busy.begin());
         if (r == busy.size()) busy.push_back(false);
         busy[r] = last_read.contains(out);
         code.out = {static_cast<int>(r), false};
       }
+      release(false);
       slots[out] = code.out;
       program.code.push_back(code);
     }

@@ -164,7 +164,9 @@ void Plan::Impl::bind(std::span<const Tensor* const> inputs) {
   }
   for (size_t i = 0; i < inputs.size(); i++) {
     base[i] = inputs[i]->raw();
-    if (inputs[i]->is_contiguous()) continue;
+    const std::byte *own = static_cast<std::byte*>(program.results.raw()), *at = static_cast<std::byte*>(base[i]);
+    const bool result = at >= own && at < own + program.results.numel();  // of the last run: this one overwrites it
+    if (inputs[i]->is_contiguous() && !result) continue;
     if (!staged[i].defined()) staged[i] = Tensor::empty(specs[i].shape, specs[i].dtype);
     copy_into(staged[i], *inputs[i]);
     base[i] = staged[i].raw();
@@ -181,7 +183,7 @@ void walk(Plan::Impl& plan, const Team& team) {
     if (alone) {
       step->run(Team());
     } else {
-      if (step->barrier) team.barrier();
+      if (step->barrier || team.size() != plan.threads) team.barrier();  // barriers were left out for plan.threads
       if (step->wide)
         step->run(team);
       else if (team.rank() == 0)

@@ -133,7 +133,12 @@ int clean_algebra(Graph& graph) {
     const Tensor& out = graph.symbol(n.first);
     const auto becomes = [&](ValueId v) {
       if (!(graph.symbol(v).shape() == out.shape()) || graph.symbol(v).dtype() != out.dtype()) return false;
-      if (!graph.symbol(v).is_contiguous() && n.op->view == nullptr) return false;  // readers may rely on the layout
+      if (n.op->view == nullptr) {
+        if (!graph.symbol(v).is_contiguous()) return false;  // readers may rely on the layout
+        // A result is what a bound tensor held at this call; later ones may write to it.
+        const Node& root = graph.producer(graph.root(v));
+        if (root.kind == NodeKind::kBound && !root.constant) return false;
+      }
       replace.set(n.first, v);
       n.dead = true;
       cleaned++;
