@@ -8,6 +8,7 @@
 #include "ingot/memory.h"     // IWYU pragma: export
 #include "ingot/op.h"         // IWYU pragma: export
 #include "ingot/ops.h"        // IWYU pragma: export
+#include "ingot/optim.h"      // IWYU pragma: export
 #include "ingot/options.h"    // IWYU pragma: export
 #include "ingot/plan.h"       // IWYU pragma: export
 #include "ingot/random.h"     // IWYU pragma: export

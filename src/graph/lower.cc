@@ -337,8 +337,8 @@ class Lowering {
     for (const ValueId v : n.inputs) {
       in.push_back(v == kAbsent ? Tensor() : tensor(v));
       if (v == kAbsent || is_float(graph_.symbol(v).dtype())) continue;
-      const NodeId root = graph_.value(graph_.root(v)).node;
-      known_before = known_before && graph_.node(root).kind != NodeKind::kOp && n.after.empty();
+      const NodeKind root = graph_.producer(graph_.root(v)).kind;
+      known_before = known_before && (root == NodeKind::kInput || (root == NodeKind::kBound && n.after.empty()));
     }
     for (int k = 0; k < n.count; k++) out.push_back(tensor(n.first + k));
     auto step = std::make_unique<OpStep>(*n.op, *n.attrs, std::move(in), std::move(out),

@@ -182,6 +182,10 @@ void walk(Plan::Impl& plan, const Team& team) {
       else if (team.rank() == 0)
         step->run(Team());
     }
+    if (step->asks) {
+      team.barrier();
+      if (static_cast<graph::CheckStep*>(step)->failure != nullptr) return;
+    }
   }
 }
 
@@ -204,10 +208,10 @@ std::span<const Tensor> Plan::run(std::span<const Tensor* const> inputs) {
   const Busy busy(plan);
   plan.bind(inputs);
   for (graph::Step* step : plan.prepared) step->before_run();
-  if (plan.options.check_numerics || !plan.checks.empty())
-    plan.run_checked();
-  else
-    plan.run();
+  for (graph::CheckStep* check : plan.checks) check->failure = nullptr;
+  plan.options.check_numerics ? plan.run_checked() : plan.run();
+  for (graph::CheckStep* check : plan.checks)
+    if (check->failure != nullptr) std::rethrow_exception(check->failure);
   return plan.program.outputs;
 }
 

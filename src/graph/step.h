@@ -54,6 +54,7 @@ class Step {
   double flops = 0, bytes = 0, cost_ns = 0;
   bool wide = false;     // shared by the team; else the first member alone does it
   bool barrier = false;  // all wait for each other before it
+  bool asks = false;     // may find the plan's values wrong; then the walk ends
   int position = -1;
 };
 
@@ -89,7 +90,10 @@ class OpStep final : public Step {
 /// Checks values that the plan computes, such as indices; the first member does it, and the walk ends if one is wrong.
 class CheckStep final : public Step {
  public:
-  explicit CheckStep(OpStep& of) : of_(of) { kind = "check"; }
+  explicit CheckStep(OpStep& of) : of_(of) {
+    kind = "check";
+    asks = true;
+  }
   void run(const Team&) override;
   void each_tensor(const std::function<void(Tensor&, bool)>& visit) override;
   std::exception_ptr failure;
