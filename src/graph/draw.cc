@@ -13,13 +13,11 @@ namespace {
 
 using Look = Picture::Look;
 
-std::string size_text(const Tensor& t) {
-  return to_string(t.shape()) + (t.dtype() == kF32 ? "" : std::string(" ") + name(t.dtype()));
+std::string size_text(const Dims& shape, DType dtype) {
+  return to_string(shape) + (dtype == kF32 ? "" : std::string(" ") + name(dtype)) + ", " +
+         format_bytes(static_cast<uint64_t>(element_count(shape)) * size_of(dtype));
 }
-
-std::string arrow_text(const Tensor& t) {
-  return size_text(t) + ", " + format_bytes(static_cast<uint64_t>(t.numel()) * size_of(t.dtype()));
-}
+std::string size_text(const Tensor& t) { return size_text(t.shape(), t.dtype()); }
 
 // Long text in lines of a readable width, at most a few.
 void add_wrapped(std::vector<std::string>& lines, std::string_view text) {
@@ -46,10 +44,7 @@ class Memory {
   int input(int i) {
     int& box = inputs_[static_cast<size_t>(i)];
     const InputSpec& s = plan_.specs[static_cast<size_t>(i)];
-    if (box < 0)
-      box = picture_.add(
-          {Look::kInput,
-           {s.name, to_string(s.shape) + (s.dtype == kF32 ? "" : " ") + (s.dtype == kF32 ? "" : name(s.dtype))}});
+    if (box < 0) box = picture_.add({Look::kInput, {s.name, size_text(s.shape, s.dtype)}});
     return box;
   }
 
@@ -104,6 +99,29 @@ std::string output_name(const Graph& g, size_t i) {
   return g.outputs[i].name.empty() ? "result " + std::to_string(i) : g.outputs[i].name;
 }
 
+// The nodes that must run before `id` for the sake of memory, without those that come before another of them anyway.
+std::vector<NodeId> order_before(const Graph& g, const Snapshot& s, NodeId id) {
+  const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
+  const auto list = [&](NodeId n) {
+    return std::equal_range(s.after.begin(), s.after.end(), std::pair<NodeId, NodeId>(n, 0), less);
+  };
+  const auto [first, last] = list(id);
+  if (first == last) return {};
+  std::vector<bool> known(static_cast<size_t>(id), false), earlier(static_cast<size_t>(id), false);
+  for (auto it = first; it != last; ++it) known[static_cast<size_t>(it->second)] = true;
+  for (NodeId n = id - 1; n >= 0; n--) {  // inputs have smaller numbers
+    if (!known[static_cast<size_t>(n)] && !earlier[static_cast<size_t>(n)]) continue;
+    for (int i = s.starts[static_cast<size_t>(n)]; i < s.starts[static_cast<size_t>(n) + 1]; i++)
+      if (const ValueId v = s.inputs[static_cast<size_t>(i)]; v != kAbsent)
+        earlier[static_cast<size_t>(g.value(v).node)] = true;
+    for (auto [it, end] = list(n); it != end; ++it) earlier[static_cast<size_t>(it->second)] = true;
+  }
+  std::vector<NodeId> nodes;
+  for (auto it = first; it != last; ++it)
+    if (!earlier[static_cast<size_t>(it->second)]) nodes.push_back(it->second);
+  return nodes;
+}
+
 Picture captured(const Plan::Impl& plan) {
   const Graph& g = plan.graph;
   const Snapshot& s = plan.snapshot;
@@ -123,17 +141,19 @@ Picture captured(const Plan::Impl& plan) {
     if (!n.scope.empty()) picture.boxes.back().lines.emplace_back(n.scope);
     for (int i = s.starts[static_cast<size_t>(id)]; i < s.starts[static_cast<size_t>(id) + 1]; i++) {
       const ValueId v = s.inputs[static_cast<size_t>(i)];
-      if (v != kAbsent) picture.connect(box_of[static_cast<size_t>(g.value(v).node)], box, arrow_text(g.symbol(v)));
+      if (v != kAbsent) picture.connect(box_of[static_cast<size_t>(g.value(v).node)], box, size_text(g.symbol(v)));
     }
+    for (const NodeId before : order_before(g, s, id))
+      picture.connect(box_of[static_cast<size_t>(before)], box, "", true);
     for (; store < s.stores.size() && s.stores[store].first == id; store++) {
       const Tensor& t = s.stores[store].second;
-      picture.connect(box, picture.add({Look::kOutput, {memory.name_of(t), "written"}}), arrow_text(t));
+      picture.connect(box, picture.add({Look::kOutput, {memory.name_of(t) + " written", size_text(t)}}), size_text(t));
     }
   }
   for (size_t i = 0; i < s.outputs.size(); i++) {
     const ValueId v = s.outputs[i];
-    const int box = picture.add({Look::kOutput, {output_name(g, i)}});
-    picture.connect(box_of[static_cast<size_t>(g.value(v).node)], box, arrow_text(g.symbol(v)));
+    const int box = picture.add({Look::kOutput, {output_name(g, i), size_text(g.symbol(v))}});
+    picture.connect(box_of[static_cast<size_t>(g.value(v).node)], box, size_text(g.symbol(v)));
   }
   return picture;
 }
@@ -162,15 +182,16 @@ class Steps {
     for (Step* step : plan_.list) add_step(*step);
     for (const Written& w : written_) {  // what stays in memory of the user's after the last step
       if (w.own || w.read || overwritten(w)) continue;
-      picture_.connect(w.box, picture_.add({Look::kOutput, {memory_.name_of(w.tensor), "updated"}}),
-                       arrow_text(w.tensor));
+      picture_.connect(w.box,
+                       picture_.add({Look::kOutput, {memory_.name_of(w.tensor) + " updated", size_text(w.tensor)}}),
+                       size_text(w.tensor));
     }
     for (size_t i = 0; i < plan_.program.outputs.size(); i++) {
       const Tensor& t = plan_.program.outputs[i];
-      const int box = picture_.add({Look::kOutput, {output_name(plan_.graph, i)}});
+      const int box = picture_.add({Look::kOutput, {output_name(plan_.graph, i), size_text(t)}});
       for (size_t w = 0; w < written_.size(); w++)
         if (written_[w].range.meets(Range(t)) && !overwritten(written_[w]))
-          picture_.connect(written_[w].box, box, arrow_text(t));
+          picture_.connect(written_[w].box, box, size_text(t));
     }
     return std::move(picture_);
   }
@@ -191,7 +212,8 @@ class Steps {
                                                         : Look::kFused,
                       {std::to_string(step.position) + "  " + step.name}};
     look.barrier = step.barrier;
-    add_wrapped(look.lines, std::string(kind) + (step.wide ? ", shared" : "") + "; " + step.detail());
+    add_wrapped(look.lines, std::string(kind) + (step.wide ? ", shared" : "") +
+                                (step.detail().empty() ? "" : "; " + step.detail()));
     const int box = picture_.add(look);
     if (kind != "check") {
       if (static_cast<size_t>(step.position) >= box_at_.size()) box_at_.resize(static_cast<size_t>(step.position) + 1);
@@ -224,14 +246,13 @@ class Steps {
   void read(const Tensor& t, int position, int box) {
     const Program& p = plan_.program;
     for (size_t i = 0; i < p.inputs.size(); i++)
-      if (t.shares_storage(p.inputs[i]))
-        return picture_.connect(memory_.input(static_cast<int>(i)), box, arrow_text(t));
+      if (t.shares_storage(p.inputs[i])) return picture_.connect(memory_.input(static_cast<int>(i)), box, size_text(t));
     if (t.shares_storage(p.arena)) {
       const auto offset =
           static_cast<size_t>(static_cast<std::byte*>(t.raw()) - static_cast<std::byte*>(p.arena.raw()));
       for (const Buffer& b : p.buffers)
         if (offset >= b.offset && offset < b.offset + b.bytes && b.first < position && position <= b.last)
-          return picture_.connect(box_at_[static_cast<size_t>(b.first)], box, arrow_text(t));
+          return picture_.connect(box_at_[static_cast<size_t>(b.first)], box, size_text(t));
       return;  // what the step itself made
     }
     bool found = false;
@@ -239,12 +260,12 @@ class Steps {
       if (!w.range.meets(Range(t)) || overwritten(w)) continue;
       w.read = true;
       found = true;
-      picture_.connect(w.box, box, arrow_text(w.range.covers(Range(t)) ? t : w.tensor));
+      picture_.connect(w.box, box, size_text(w.range.covers(Range(t)) ? t : w.tensor));
     }
     if (found || t.shares_storage(p.results)) return;
     const bool constant =
         std::any_of(p.constants.begin(), p.constants.end(), [&](const Tensor& c) { return c.shares_storage(t); });
-    picture_.connect(memory_.bound(t, constant), box, arrow_text(t));
+    picture_.connect(memory_.bound(t, constant), box, size_text(t));
   }
 
   // Has a later step written all of it again?

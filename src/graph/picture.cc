@@ -29,7 +29,7 @@ const Style& style_of(Look look) {
   return kStyles[static_cast<int>(look)];
 }
 
-// Between the quotes of a DOT string; each line ends with `end`.
+// Between the quotes of a DOT string.
 std::string dot_escaped(std::string_view text) {
   std::string out;
   for (const char c : valid_utf8(text)) {
@@ -44,8 +44,10 @@ std::string dot_escaped(std::string_view text) {
 const char* fill_of(Look look) { return style_of(look).fill; }
 const char* line_of(Look look) { return style_of(look).line; }
 
-void Picture::connect(int from, int to, const std::string& label) {
-  const Arrow arrow{from, to, label};
+void Picture::connect(int from, int to, const std::string& label, bool order) {
+  const Box &a = boxes[static_cast<size_t>(from)], &b = boxes[static_cast<size_t>(to)];
+  const bool told = (a.source() && a.lines.back() == label) || (b.look == Look::kOutput && b.lines.back() == label);
+  const Arrow arrow{from, to, told ? "" : label, order};
   if (std::find(arrows.begin(), arrows.end(), arrow) == arrows.end()) arrows.push_back(arrow);
 }
 
@@ -66,7 +68,8 @@ std::string to_dot(const Picture& picture) {
                       b.barrier ? ", penwidth=2" : "");
   }
   for (const Picture::Arrow& a : picture.arrows)
-    text += formatted("  n%d -> n%d [label=\"%s\"];\n", a.from, a.to, dot_escaped(a.label).c_str());
+    text += formatted("  n%d -> n%d [label=\"%s\"%s];\n", a.from, a.to, dot_escaped(a.label).c_str(),
+                      a.order ? ", style=dashed" : "");
   return text + "}\n";
 }
 

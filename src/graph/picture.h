@@ -17,6 +17,7 @@ struct Picture {
   struct Arrow {
     int from, to;  // boxes
     std::string label;
+    bool order = false;  // no value passes, but one runs before the other
     bool operator==(const Arrow&) const = default;
   };
   std::string title;
@@ -27,7 +28,8 @@ struct Picture {
     boxes.push_back(std::move(box));
     return static_cast<int>(boxes.size()) - 1;
   }
-  void connect(int from, int to, const std::string& label);
+  /// An arrow; its label is left out where a source or a result says the same in its last line.
+  void connect(int from, int to, const std::string& label, bool order = false);
 };
 
 /// The colours of a box, as "#rrggbb".

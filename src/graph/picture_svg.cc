@@ -52,6 +52,7 @@ class Layout {
   struct Path {
     std::vector<int> nodes;
     int arrow;
+    bool labelled;
   };
 
   const Picture::Box& box(const Node& n) const { return picture_.boxes[static_cast<size_t>(n.box)]; }
@@ -101,7 +102,11 @@ class Layout {
           if (layer >= node(c).layer && layer - node(c).layer < kNear) from = c;
         if (from < 0) copies[static_cast<size_t>(a.from)].push_back(from = add_node(a.from, layer));
       }
-      paths_.push_back({{from, to}, static_cast<int>(k)});
+      // A value that goes to several steps is labelled once.
+      const bool told = std::any_of(paths_.begin(), paths_.end(), [&](const Path& p) {
+        return p.nodes[0] == from && picture_.arrows[static_cast<size_t>(p.arrow)].label == a.label;
+      });
+      paths_.push_back({{from, to}, static_cast<int>(k), !told && !a.label.empty()});
     }
   }
 
@@ -171,15 +176,32 @@ class Layout {
     for (const auto& layer : layers_) pack(layer);
   }
 
-  // Each node moves towards its neighbours; where two would overlap, both give way. Bends want straight lines most.
+  // Where a node would like to be for its neighbours on one side. Long arrows want to be straight most.
+  double wanted_x(const Node& n, const std::vector<int>& neighbours) const {
+    double sum = 0, weights = 0;
+    for (const int k : neighbours) {
+      const double weight = n.box < 0 && node(k).box < 0 ? 8 : n.box < 0 || node(k).box < 0 ? 2 : 1;
+      sum += weight * node(k).x;
+      weights += weight;
+    }
+    return weights == 0 ? n.x : sum / weights;
+  }
+
+  // Each node moves towards its neighbours above and below in turn, at last both; where two would overlap, both give
+  // way.
   void assign_x() {
-    for (int sweep = 0; sweep < 3 * kSweeps; sweep++) {
+    const int sweeps = 4 * kSweeps;
+    for (int sweep = 0; sweep < sweeps; sweep++) {
+      const bool down = sweep % 2 == 0, both = sweep >= sweeps - 4;
       for (size_t k = 0; k < layers_.size(); k++) {
-        const std::vector<int>& layer = layers_[sweep % 2 == 0 ? k : layers_.size() - 1 - k];
+        const std::vector<int>& layer = layers_[down ? k : layers_.size() - 1 - k];
         std::vector<double> wanted, left(layer.size()), right(layer.size());
-        for (const int n : layer) {
-          const double up = mean_x(node(n).up, node(n).x), down = mean_x(node(n).down, node(n).x);
-          wanted.push_back(node(n).up.empty() ? down : node(n).down.empty() ? up : (up + down) / 2);
+        for (const int id : layer) {
+          const Node& n = node(id);
+          const double up = wanted_x(n, n.up), below = wanted_x(n, n.down);
+          const bool only_up = n.down.empty() || (down && !both && !n.up.empty());
+          const bool only_down = n.up.empty() || (!down && !both && !n.down.empty());
+          wanted.push_back(only_up ? up : only_down ? below : (up + below) / 2);
         }
         const auto gap = [&](size_t i) { return (node(layer[i]).width + node(layer[i + 1]).width) / 2 + kGapX; };
         for (size_t i = 0; i < layer.size(); i++)
@@ -189,7 +211,7 @@ class Layout {
         for (size_t i = 0; i < layer.size(); i++) node(layer[i]).x = (left[i] + right[i]) / 2;
       }
     }
-    double low = 0, high = 0;
+    double low = nodes_.empty() ? 0 : nodes_[0].x, high = low;
     for (const Node& n : nodes_) low = std::min(low, n.x - n.width / 2), high = std::max(high, n.x + n.width / 2);
     for (Node& n : nodes_) n.x += kMargin - low;
     width_ = high - low + 2 * kMargin;
@@ -265,13 +287,16 @@ void Layout::draw_path(Svg& lines, Svg& labels, const Path& p) const {
     const double next_y = last ? top(n) - (box(n).barrier ? 5 : 1) : tops_[layer];
     const double bend = std::max(12.0, (next_y - y) / 2);
     lines << "C" << x << " " << y + bend << " " << next_x << " " << next_y - bend << " " << next_x << " " << next_y;
-    if (i == 1)
-      labels.words((x + next_x) / 2, (y + next_y) / 2 + 3, "a", picture_.arrows[static_cast<size_t>(p.arrow)].label);
+    if (i == 1 && p.labelled)
+      for (const char* style : {"b", "a"})  // white around it first, as it stands on lines
+        labels.words((x + next_x) / 2, (y + next_y) / 2 + 3, style,
+                     picture_.arrows[static_cast<size_t>(p.arrow)].label);
     x = next_x;
     y = next_y;
     if (!last) lines << "V" << (y = tops_[layer] + heights_[layer]);
   }
-  lines << "\" class=\"e\" marker-end=\"url(#tip)\"/>\n";
+  lines << (picture_.arrows[static_cast<size_t>(p.arrow)].order ? "\" stroke-dasharray=\"5 3" : "")
+        << "\" class=\"e\" marker-end=\"url(#tip)\"/>\n";
 }
 
 std::string Layout::svg() const {
@@ -284,7 +309,7 @@ std::string Layout::svg() const {
          "<style>text{font-family:Helvetica,Arial,sans-serif;font-size:11px;text-anchor:middle;fill:#222}"
          ".h{font-size:15px;font-weight:bold;text-anchor:start}.t{font-size:12px;font-weight:bold}.d{fill:#444}"
          ".i{fill:#6b46c1;font-style:italic}.r{fill:#d00000}.e{fill:none;stroke:#666;stroke-width:1.1}"
-         ".a{font-size:9px;fill:#555;stroke:#fff;stroke-width:3px;paint-order:stroke}</style>\n"
+         ".a{font-size:9px;fill:#555}.b{font-size:9px;stroke:#fff;stroke-width:3px}</style>\n"
          "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
   out.words(kMargin, kMargin + 4, "h", picture_.title);
   for (const Path& p : paths_) draw_path(out, labels, p);

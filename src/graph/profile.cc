@@ -36,9 +36,7 @@ class Measurement {
 
   void run() {
     start_ = now_ns();
-    if (!plan_.checks.empty())
-      run_apart();
-    else if (plan_.threads > 1)
+    if (plan_.threads > 1)
       run_team([](void* self, const Team& team) { static_cast<Measurement*>(self)->walk(team); }, this, plan_.threads);
     else
       walk(Team());
@@ -70,35 +68,10 @@ class Measurement {
         now = now_ns();
       }
       (slot++)->end = now;
-    }
-  }
-
-  // Plans that check values on the way run step by step, and end where a check fails.
-  void run_apart() {
-    struct One {
-      Measurement* self;
-      size_t step;
-    };
-    workers_ = 1;
-    for (size_t i = 0; i < steps_; i++) {
-      Step* step = plan_.list[i];
-      const int64_t before = now_ns();
-      for (int w = 0; w < plan_.threads; w++) slots_[static_cast<size_t>(w) * steps_ + i] = {before, before, before};
-      One one{this, i};
-      const auto run_one = [](void* context, const Team& team) {
-        const One& my = *static_cast<One*>(context);
-        Slot& slot = my.self->slots_[static_cast<size_t>(team.rank()) * my.self->steps_ + my.step];
-        if (team.rank() == 0) my.self->workers_ = std::max(my.self->workers_, team.size());
-        slot.begin = now_ns();
-        my.self->plan_.list[my.step]->run(team);
-        slot.end = now_ns();
-      };
-      if (step->wide && plan_.threads > 1)
-        run_team(run_one, &one, plan_.threads);
-      else
-        run_one(&one, Team());
-      if (auto* check = dynamic_cast<graph::CheckStep*>(step); check != nullptr && check->failure != nullptr)
-        std::rethrow_exception(check->failure);
+      if (step->asks) {
+        team.barrier();
+        if (static_cast<graph::CheckStep*>(step)->failure != nullptr) return;
+      }
     }
   }
 
@@ -118,7 +91,6 @@ class Statistics {
   }
 
   void add(const Measurement& m) {
-    const bool apart = !plan_.checks.empty();
     double idle = 0, chained = 0;
     size_t from = 0;
     for (size_t i = 0; i < times_.size(); i++) {
@@ -131,7 +103,7 @@ class Statistics {
       idle += static_cast<double>(waited);
       times_[i].busy.push_back(static_cast<float>(busy));
       times_[i].wait.push_back(static_cast<float>(waited) / static_cast<float>(m.workers()));
-      if (i + 1 < times_.size() && !plan_.list[i + 1]->barrier && !apart) continue;
+      if (i + 1 < times_.size() && !plan_.list[i + 1]->barrier && !plan_.list[i]->asks) continue;
       // All meet here: the time since they last met is that of whoever came last.
       int last = 0;
       for (int w = 1; w < m.workers(); w++)
@@ -267,24 +239,23 @@ Profile Plan::profile(int runs, std::span<const Tensor* const> inputs) {
   Statistics statistics(plan, runs);
   std::vector<double> plain;
   plain.reserve(static_cast<size_t>(runs));
-  const auto prepare = [&] {
+  // `how` runs the plan once; its time.
+  const auto timed = [&](auto how) {
     for (Step* step : plan.prepared) step->before_run();
-    for (graph::CheckStep* c : plan.checks) c->failure = nullptr;
+    for (graph::CheckStep* check : plan.checks) check->failure = nullptr;
+    const int64_t start = now_ns();
+    how();
+    const int64_t stop = now_ns();
+    for (graph::CheckStep* check : plan.checks)
+      if (check->failure != nullptr) std::rethrow_exception(check->failure);
+    return static_cast<double>(stop - start);
   };
   {
     const Keeper keeper(plan);
-    prepare();
-    measurement.run();  // caches and branches warm up
+    timed([&] { measurement.run(); });  // caches and branches warm up
     for (int i = 0; i < runs; i++) {
-      prepare();
-      const int64_t start = now_ns();
-      if (plan.checks.empty())
-        plan.run();
-      else
-        plan.run_checked();
-      plain.push_back(static_cast<double>(now_ns() - start));
-      prepare();
-      measurement.run();
+      plain.push_back(timed([&] { plan.run(); }));
+      timed([&] { measurement.run(); });
       statistics.add(measurement);
     }
   }
@@ -298,14 +269,14 @@ Profile Plan::profile(int runs, std::span<const Tensor* const> inputs) {
     p.workers = s->wide ? measurement.workers() : 1;
     p.barrier = s->barrier && measurement.workers() > 1;
     p.flops = s->flops;
-    p.bytes = bytes_of(*s);
+    p.bytes = s->asks ? 0 : bytes_of(*s);
   }
   statistics.fill(profile);
   for (size_t i = 0; i < profile.steps.size(); i++) {
     StepProfile& p = profile.steps[i];
     bool doubles = false;
     plan.list[i]->each_tensor([&](Tensor& t, bool written) { doubles |= written && t.dtype() == kF64; });
-    if (p.us > 0) p.roofline = least_us(p, doubles) / p.us;
+    if (p.us > 0 && p.bytes > 0) p.roofline = least_us(p, doubles) / p.us;
   }
   mark_critical(profile);
   return profile;

@@ -51,9 +51,9 @@ Row row_of(const StepProfile& s, size_t index) {
           s.barrier ? microseconds(s.wait_us) : "",
           per_cent(s.share),
           bar(s.share),
-          operations(s.flops),
-          format_bytes(static_cast<uint64_t>(s.bytes)),
-          per_cent(s.roofline)};
+          s.flops > 0 ? operations(s.flops) : "",
+          s.bytes > 0 ? format_bytes(static_cast<uint64_t>(s.bytes)) : "",
+          s.roofline > 0 ? per_cent(s.roofline) : ""};
 }
 
 // Columns as wide as their widest cell; waits only where there are barriers.
@@ -96,8 +96,11 @@ std::string bottleneck(const Profile& p, const std::vector<size_t>& slowest) {
                       ")");
   }
   if (count > 4) names.push_back(std::to_string(count - 4) + " more");
-  std::string text = "* " + per_cent(sum) + " of the time is in " + std::to_string(count) + " of " +
-                     std::to_string(p.steps.size()) + " steps: " + join(names) + ".\n";
+  std::string text =
+      "* " + per_cent(sum) + " of the time is in " +
+      (p.steps.size() == 1 ? "its only step: "
+                           : std::to_string(count) + " of " + std::to_string(p.steps.size()) + " steps: ") +
+      join(names) + ".\n";
   if (p.rest_share >= 0.005)
     text += "  " + per_cent(p.rest_share) + " is in no step" +
             (p.threads > 1 ? ": waking the workers, barriers.\n" : ": the looks at the clock, the walk itself.\n");

@@ -12,6 +12,7 @@ struct Snapshot {
   std::vector<ValueId> inputs, outputs;
   std::vector<const Op*> ops;
   std::vector<std::pair<NodeId, Tensor>> stores;  // in the order of nodes
+  std::vector<std::pair<NodeId, NodeId>> after;   // a node, and one that must have run before it
   int nodes() const { return static_cast<int>(starts.size()) - 1; }
 };
 
@@ -26,6 +27,7 @@ inline Snapshot take_snapshot(const Graph& graph) {
     s.ops.push_back(n.op);
     s.inputs.insert(s.inputs.end(), n.inputs.begin(), n.inputs.end());
     if (n.seed != kAbsent) s.inputs.push_back(n.seed);
+    for (const NodeId before : n.after) s.after.emplace_back(static_cast<NodeId>(i), before);
     for (const Tensor& t : n.stores) s.stores.emplace_back(static_cast<NodeId>(i), t);
   }
   s.starts.push_back(static_cast<int>(s.inputs.size()));
