@@ -72,14 +72,14 @@ struct PlanBytes {
 
 /// One step of a plan, measured. Times are medians over the runs.
 struct StepProfile {
-  std::string name;      // the path of the user's scopes and what was fused: "fc1/linear+relu"
-  std::string kind;      // "gemm", "fused", "op", …
-  std::string detail;    // sizes and instructions, as in Plan::dump()
-  int workers = 1;       // that share it
-  bool barrier = false;  // all wait for each other before it
-  double us = 0;         // on the slowest of them; a wait inside the step counts, one before it does not
-  double wait_us = 0;    // wait at the barrier before it, the workers' mean
-  double share = 0;      // of the run's time: between two barriers, of the worker that comes last to the second
+  std::string name;         // the path of the user's scopes and what was fused: "fc1/linear+relu"
+  std::string kind;         // "gemm", "fused", "op", …
+  std::string detail = {};  // sizes and instructions, as in Plan::dump()
+  int workers = 1;          // that share it
+  bool barrier = false;     // all wait for each other before it
+  double us = 0;            // on the slowest of them; a wait inside the step counts, one before it does not
+  double wait_us = 0;       // wait at the barrier before it, the workers' mean
+  double share = 0;         // of the run's time: between two barriers, of the worker that comes last to the second
   double flops = 0, bytes = 0;
   double roofline = 0;    // reached share of what the machine allows for these FLOPs and bytes
   bool critical = false;  // one of the few that make 80 % of the time

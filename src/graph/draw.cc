@@ -95,10 +95,6 @@ class Memory {
   std::vector<Known> known_;
 };
 
-std::string output_name(const Graph& g, size_t i) {
-  return g.outputs[i].name.empty() ? "result " + std::to_string(i) : g.outputs[i].name;
-}
-
 // The nodes that must run before `id` for the sake of memory, without those that come before another of them anyway.
 std::vector<NodeId> order_before(const Graph& g, const Snapshot& s, NodeId id) {
   const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
@@ -152,7 +148,7 @@ Picture captured(const Plan::Impl& plan) {
   }
   for (size_t i = 0; i < s.outputs.size(); i++) {
     const ValueId v = s.outputs[i];
-    const int box = picture.add({Look::kOutput, {output_name(g, i), size_text(g.symbol(v))}});
+    const int box = picture.add({Look::kOutput, {g.outputs[i].name, size_text(g.symbol(v))}});
     picture.connect(box_of[static_cast<size_t>(g.value(v).node)], box, size_text(g.symbol(v)));
   }
   return picture;
@@ -176,9 +172,10 @@ class Steps {
   explicit Steps(const Plan::Impl& plan) : plan_(plan), memory_(plan, picture_) {}
 
   Picture draw() {
-    picture_.title = plan_.options.name + ": " + std::to_string(plan_.list.size()) + " steps, " +
-                     std::to_string(plan_.threads) + (plan_.threads == 1 ? " thread, " : " threads, ") +
-                     format_bytes(plan_.program.arena_bytes) + " arena";
+    picture_.title = plan_.options.name + ": " + std::to_string(plan_.list.size()) +
+                     (plan_.list.size() == 1 ? " step, " : " steps, ") + std::to_string(plan_.threads) +
+                     (plan_.threads == 1 ? " thread, " : " threads, ") + format_bytes(plan_.program.arena_bytes) +
+                     " arena";
     for (Step* step : plan_.list) add_step(*step);
     for (const Written& w : written_) {  // what stays in memory of the user's after the last step
       if (w.own || w.read || overwritten(w)) continue;
@@ -188,7 +185,7 @@ class Steps {
     }
     for (size_t i = 0; i < plan_.program.outputs.size(); i++) {
       const Tensor& t = plan_.program.outputs[i];
-      const int box = picture_.add({Look::kOutput, {output_name(plan_.graph, i), size_text(t)}});
+      const int box = picture_.add({Look::kOutput, {plan_.graph.outputs[i].name, size_text(t)}});
       for (size_t w = 0; w < written_.size(); w++)
         if (written_[w].range.meets(Range(t)) && !overwritten(written_[w]))
           picture_.connect(written_[w].box, box, size_text(t));

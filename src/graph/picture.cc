@@ -67,9 +67,12 @@ std::string to_dot(const Picture& picture) {
                       label.c_str(), s.shape, s.style, s.fill, b.barrier ? "#d00000" : s.line,
                       b.barrier ? ", penwidth=2" : "");
   }
-  for (const Picture::Arrow& a : picture.arrows)
-    text += formatted("  n%d -> n%d [label=\"%s\"%s];\n", a.from, a.to, dot_escaped(a.label).c_str(),
-                      a.order ? ", style=dashed" : "");
+  for (const Picture::Arrow& a : picture.arrows) {
+    text += formatted("  n%d -> n%d", a.from, a.to);
+    if (a.order) text += " [style=dashed]";
+    if (!a.label.empty()) text += " [label=\"" + dot_escaped(a.label) + "\"]";
+    text += ";\n";
+  }
   return text + "}\n";
 }
 
