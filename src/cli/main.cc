@@ -37,8 +37,9 @@ int main(int argc, char** argv) {
   profile->add_option("--without", to_profile.without, "leave out these passes")->delimiter(',');
   profile->add_flag("--by-time", to_profile.by_time, "the slowest steps first");
   profile->add_flag("--json", to_profile.json, "print JSON");
-  profile->add_flag("--describe", to_profile.describe, "print what the passes did, the steps and the bytes instead");
-  profile->add_flag("--dump", to_profile.dump, "print the steps as stable text instead");
+  profile->add_flag("--describe", to_profile.describe,
+                    "print what the passes did, the steps and the bytes; measure nothing");
+  profile->add_flag("--dump", to_profile.dump, "print the steps as stable text; measure nothing");
   profile->footer(ingot::cli::profile_help());
 
   CLI11_PARSE(app, argc, argv);

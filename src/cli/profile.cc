@@ -77,7 +77,7 @@ int profile(const ProfileOptions& o) {
   if (!o.svg.empty()) write_file(o.svg, plan.svg(!o.captured));
   if (o.describe) fmt::print("{}\n", plan.describe(true));
   if (o.dump) fmt::print("{}", plan.dump());
-  if (o.dump || o.describe) return 0;
+  if ((o.dump || o.describe) && o.trace.empty() && !o.json) return 0;
   const Profile p = plan.profile(o.runs, example->inputs());
   if (!o.trace.empty()) write_file(o.trace, p.chrome_trace());
   fmt::print("{}", o.json ? as_json(p, plan).dump(2) + "\n" : p.table(o.by_time));
