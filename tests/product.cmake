@@ -15,6 +15,12 @@ if(INGOT_SHARED)
   set_tests_properties(product/size product/consumer PROPERTIES LABELS fast TIMEOUT 600)
 endif()
 
+if(INGOT_CLI)
+  add_dependencies(ingot_tests ingot)
+  add_test(NAME product/profile COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_profile.sh $<TARGET_FILE:ingot>)
+  set_tests_properties(product/profile PROPERTIES LABELS fast TIMEOUT 120)
+endif()
+
 # The slow tier: the base and kernel tests for NEON, cross-compiled and run under qemu.
 find_program(INGOT_CROSS_CXX aarch64-linux-gnu-g++)
 find_program(INGOT_QEMU qemu-aarch64)

@@ -50,6 +50,8 @@ struct PlanOptions {
   bool check_numerics = false;
   /// Roles of memory that the function uses: whoever binds a slab says what it is.
   std::vector<std::pair<Tensor, Role>> roles = {};
+  /// Names of such memory, for pictures.
+  std::vector<NamedTensor> names = {};
 };
 
 /// The passes that `PlanOptions::without` can switch off, in the order in which they run.
@@ -68,33 +70,42 @@ struct PlanBytes {
   size_t own() const { return arena + scratch + outputs + constants; }
 };
 
-/// One step of a plan, measured.
+/// One step of a plan, measured. Times are medians over the runs.
 struct StepProfile {
-  std::string name;    // the path of the user's scopes and what was fused: "fc1/linear+relu"
-  std::string kind;    // "gemm", "fused", "op", …
-  double us = 0;       // median time on the first worker, waiting excluded
-  double wait_us = 0;  // median wait at the barrier before it
-  double share = 0;    // of the whole run
+  std::string name;         // the path of the user's scopes and what was fused: "fc1/linear+relu"
+  std::string kind;         // "gemm", "fused", "op", …
+  std::string detail = {};  // sizes and instructions, as in Plan::dump()
+  int workers = 1;          // that share it
+  bool barrier = false;     // all wait for each other before it
+  double us = 0;            // on the slowest of them; a wait inside the step counts, one before it does not
+  double wait_us = 0;       // wait at the barrier before it, the workers' mean
+  double share = 0;         // of the run's time: between two barriers, of the worker that comes last to the second
   double flops = 0, bytes = 0;
-  double roofline = 0;  // reached share of what the machine allows for these FLOPs and bytes
-  bool critical = false;
+  double roofline = 0;    // reached share of what the machine allows for these FLOPs and bytes
+  bool critical = false;  // one of the few that make 80 % of the time
 };
 
-struct StepTrace {  // one step on one worker in one run
+/// One step on one worker in one run, or its wait at the barrier before it. Times from the run's start.
+struct StepTrace {
   int step, worker;
   int64_t begin_ns, end_ns;
+  bool wait = false;
 };
 
 /// What `Plan::profile` measured.
 struct Profile {
   std::string plan;
   int threads = 1, runs = 0;
-  double us = 0;  // median of a whole run
-  std::vector<StepProfile> steps;
-  std::vector<StepTrace> trace;  // of the last run
-  /// A table: time, share, FLOPs, bytes, share of the roofline; and where the time goes.
-  std::string table() const;
-  /// A Chrome/Perfetto trace with one track per worker.
+  double us = 0;                   // median of a whole run
+  double plain_us = 0;             // the same without measuring its steps
+  double rest_share = 0;           // of the run's time, what is in no step: waking the team, the barriers themselves
+  double wait_share = 0;           // of all workers' time together, what they wait for each other
+  std::vector<StepProfile> steps;  // their shares and rest_share add up to 1
+  std::vector<StepTrace> trace;    // of the last run
+  /// A table: time, share, FLOPs, bytes, share of the roofline; and where the time goes. In the order of the steps, or
+  /// the slowest first.
+  std::string table(bool by_time = false) const;
+  /// The last run as a trace for Perfetto or chrome://tracing, with one track per worker (JSON).
   std::string chrome_trace() const;
 };
 
@@ -130,8 +141,10 @@ class Plan {
   std::string describe(bool by_node = false) const;
   /// Stable text of the steps, for golden tests.
   std::string dump() const;
-  /// The graph for Graphviz, as captured or (after) as fused.
+  /// A picture of the graph for Graphviz: as captured, or (after) as the plan's steps.
   std::string dot(bool after = true) const;
+  /// The same picture as SVG, laid out here.
+  std::string svg(bool after = true) const;
 
   struct Impl;
   explicit Plan(std::unique_ptr<Impl> impl);

@@ -79,6 +79,7 @@ Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs,
     capture.finish(fn(capture.inputs()));
     report("cse", count_of(capture.shared_calls(), "call") + " shared");
     impl->graph = std::move(capture.graph());
+    impl->snapshot = graph::take_snapshot(impl->graph);
   }
   Graph& g = impl->graph;
   for (const InputSpec& spec : inputs) {
@@ -205,14 +206,14 @@ void Plan::Impl::run() {
     walk(*this, Team());
 }
 
-std::span<const Tensor> Plan::run(std::span<const Tensor* const> inputs) {
-  Impl& plan = impl();
+Busy::Busy(Plan::Impl& plan) : plan_(plan) {
   if (plan.running.exchange(true, std::memory_order_acquire))
     throw Error(plan.options.name + ": already running — a plan has one arena; compile one plan per thread");
-  struct Done {
-    std::atomic<bool>& flag;
-    ~Done() { flag.store(false, std::memory_order_release); }
-  } done{plan.running};
+}
+
+std::span<const Tensor> Plan::run(std::span<const Tensor* const> inputs) {
+  Impl& plan = impl();
+  const Busy busy(plan);
   plan.bind(inputs);
   for (graph::Step* step : plan.prepared) step->before_run();
   for (graph::CheckStep* check : plan.checks) check->failure = nullptr;

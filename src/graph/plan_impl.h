@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "graph/lower.h"
 #include "graph/simplify.h"
+#include "graph/snapshot.h"
 #include "graph/step.h"
 #include "ingot/plan.h"
 
@@ -18,6 +19,7 @@ struct Plan::Impl {
   graph::Graph graph;
   graph::Program program;
   std::vector<graph::PassReport> reports;
+  graph::Snapshot snapshot;  // the graph before the passes
   int threads = 1, captured = 0;
 
   // The walk.
@@ -39,6 +41,18 @@ struct Plan::Impl {
   void run();
   /// Step by step, with a look at what each wrote.
   void run_checked();
+};
+
+/// One run at a time: a plan has one arena.
+class Busy {
+ public:
+  explicit Busy(Plan::Impl& plan);
+  ~Busy() { plan_.running.store(false, std::memory_order_release); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  Plan::Impl& plan_;
 };
 
 }  // namespace ingot

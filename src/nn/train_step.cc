@@ -37,6 +37,10 @@ TrainStep::TrainStep(const PlanFunction& loss, const ParameterSlab& slab, const 
   with_roles.roles.emplace_back(slab.values(), Role::kParameter);
   with_roles.roles.emplace_back(slab.gradients(), Role::kGradient);
   if (state_.defined()) with_roles.roles.emplace_back(state_, Role::kState);
+  for (size_t i = 0; i < slab.size(); i++) {
+    with_roles.names.push_back(slab.named()[i]);
+    with_roles.names.push_back({slab.name(i) + " gradient", slab.gradient(i)});
+  }
 
   const auto step = [&](std::span<const Tensor> in) {
     std::vector<NamedTensor> results;

@@ -1,0 +1,87 @@
+// `ingot profile`: where the time of a compiled step goes, and what the step looks like.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/examples.h"
+#include "ingot/error.h"
+#include "ingot/plan.h"
+
+namespace ingot::cli {
+namespace {
+
+void write_file(const std::string& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = file != nullptr && std::fclose(file) == 0;
+  if (!written || !closed)
+    throw Error("profile: \"" + path + "\" cannot be written: " + std::strerror(errno) + " — name another file");
+}
+
+nlohmann::json as_json(const Profile& p, const Plan& plan) {
+  const PlanBytes b = plan.bytes();
+  nlohmann::json report = {{"plan", p.plan},
+                           {"threads", p.threads},
+                           {"runs", p.runs},
+                           {"us", p.us},
+                           {"plain_us", p.plain_us},
+                           {"rest_share", p.rest_share},
+                           {"wait_share", p.wait_share},
+                           {"bytes",
+                            {{"arena", b.arena},
+                             {"scratch", b.scratch},
+                             {"outputs", b.outputs},
+                             {"constants", b.constants},
+                             {"parameters", b.parameters},
+                             {"gradients", b.gradients},
+                             {"state", b.state}}}};
+  report["steps"] = nlohmann::json::array();
+  for (const StepProfile& s : p.steps)
+    report["steps"].push_back({{"name", s.name},
+                               {"kind", s.kind},
+                               {"detail", s.detail},
+                               {"workers", s.workers},
+                               {"barrier", s.barrier},
+                               {"us", s.us},
+                               {"wait_us", s.wait_us},
+                               {"share", s.share},
+                               {"flops", s.flops},
+                               {"bytes", s.bytes},
+                               {"roofline", s.roofline},
+                               {"critical", s.critical}});
+  return report;
+}
+
+}  // namespace
+
+std::string profile_help() {
+  std::string text = "Examples to profile:\n";
+  for (const ExampleInfo& e : examples()) text += fmt::format("  {:<8}{} (batch {})\n", e.name, e.what, e.batch);
+  return text +
+         "\nFor instance:\n"
+         "  ingot profile mlp                          where the time goes\n"
+         "  ingot profile dqn --threads 1 --by-time    the slowest steps first\n"
+         "  ingot profile cnn --trace cnn.json         to open at ui.perfetto.dev\n"
+         "  ingot profile mlp --svg mlp.svg            a picture of the plan; --captured: before the passes";
+}
+
+int profile(const ProfileOptions& o) {
+  const std::unique_ptr<Example> example =
+      make_example(o.example, o.batch, {.name = o.example, .without = o.without, .threads = o.threads});
+  Plan& plan = example->plan();
+  if (!o.dot.empty()) write_file(o.dot, plan.dot(!o.captured));
+  if (!o.svg.empty()) write_file(o.svg, plan.svg(!o.captured));
+  if (o.describe) fmt::print("{}\n", plan.describe(true));
+  if (o.dump) fmt::print("{}", plan.dump());
+  if ((o.dump || o.describe) && o.trace.empty() && !o.json) return 0;
+  const Profile p = plan.profile(o.runs, example->inputs());
+  if (!o.trace.empty()) write_file(o.trace, p.chrome_trace());
+  fmt::print("{}", o.json ? as_json(p, plan).dump(2) + "\n" : p.table(o.by_time));
+  return 0;
+}
+
+}  // namespace ingot::cli
