@@ -148,6 +148,7 @@ TileProgram::Instruction instruction(const Op& op, const Attrs& attrs, int input
   TileProgram::Instruction i;
   i.name = op.name;
   i.fn = op.tile(type);
+  i.type = type;
   i.inputs = inputs;
   int n = 0;
   for (int k = 0; k < attrs.size(); k++)

@@ -8,6 +8,7 @@ namespace {
 
 constexpr int64_t kTileBytes = 2048;  // of one register: a dozen of them leave room in the first cache
 constexpr int64_t kShortRow = 64;     // rows of fewer elements are taken several at a time
+constexpr size_t kMostChain = kernels::kMostSteps / 4;  // an instruction makes up to four steps
 constexpr int kMostBuffers = TileProgram::kRegisters + TileProgram::kExternals;
 
 template <class T>
@@ -126,6 +127,141 @@ void TileProgram::prepare(const Dims& shape, int cut) {
   for (Operand& o : operands_)
     if (o.access == Access::kGathered || (short_rows_ && o.access == Access::kDirect)) o.buffer = buffers_++;
   tile_ = kTileBytes / widest;
+  find_chains();
+  // A single chain that leaves nothing in memory needs no tiles.
+  bool in_memory = pieces_.size() != 1 || pieces_[0].chain.empty() || buffers_ > registers;
+  if (!in_memory)
+    for (const kernels::ChainStep& s : pieces_[0].chain) in_memory = in_memory || s.operand >= kExternals;
+  if (!in_memory) tile_ = int64_t{1} << 20;
+}
+
+namespace {
+
+static_assert(TileProgram::kExternals + TileProgram::kRegisters <= kernels::kMostArrays);
+
+using kernels::ChainOp;
+using kernels::ChainStep;
+
+// How an op runs in a chain: with its first input in the registers, or with its second; and what its params are.
+struct ChainForm {
+  const char* op;
+  ChainOp with_first, with_second;
+  enum { kUnary, kBinary, kConstant, kFactor, kClamp } kind;
+};
+constexpr ChainForm kChainForms[] = {
+    {"add", ChainOp::kAdd, ChainOp::kAdd, ChainForm::kBinary},
+    {"subtract", ChainOp::kSubtract, ChainOp::kSubtractFrom, ChainForm::kBinary},
+    {"multiply", ChainOp::kMultiply, ChainOp::kMultiply, ChainForm::kBinary},
+    {"divide", ChainOp::kDivide, ChainOp::kDivideInto, ChainForm::kBinary},
+    {"minimum", ChainOp::kMinimum, ChainOp::kMinimumOf, ChainForm::kBinary},
+    {"maximum", ChainOp::kMaximum, ChainOp::kMaximumOf, ChainForm::kBinary},
+    {"relu_grad", ChainOp::kReluGradOf, ChainOp::kReluGrad, ChainForm::kBinary},
+    {"add_scaled", ChainOp::kAddScaled, ChainOp::kAddToScaled, ChainForm::kFactor},
+    {"add_scalar", ChainOp::kAdd, ChainOp::kAdd, ChainForm::kConstant},
+    {"subtract_scalar", ChainOp::kSubtract, ChainOp::kSubtract, ChainForm::kConstant},
+    {"multiply_scalar", ChainOp::kMultiply, ChainOp::kMultiply, ChainForm::kConstant},
+    {"divide_scalar", ChainOp::kDivide, ChainOp::kDivide, ChainForm::kConstant},
+    {"clamp", ChainOp::kLimitBelow, ChainOp::kLimitAbove, ChainForm::kClamp},
+    {"relu", ChainOp::kRelu, ChainOp::kRelu, ChainForm::kUnary},
+    {"negative", ChainOp::kNegate, ChainOp::kNegate, ChainForm::kUnary},
+    {"abs", ChainOp::kAbs, ChainOp::kAbs, ChainForm::kUnary},
+    {"square", ChainOp::kSquare, ChainOp::kSquare, ChainForm::kUnary},
+    {"sqrt", ChainOp::kSqrt, ChainOp::kSqrt, ChainForm::kUnary},
+    {"reciprocal", ChainOp::kReciprocal, ChainOp::kReciprocal, ChainForm::kUnary},
+};
+
+const ChainForm* chain_form(const TileProgram::Instruction& i) {
+  if (i.type != kF32 && i.type != kF64) return nullptr;
+  for (const ChainForm& f : kChainForms)
+    if (std::strcmp(f.op, i.name) == 0) return &f;
+  return nullptr;
+}
+
+bool same(const TileProgram::Slot& a, const TileProgram::Slot& b) {
+  return a.index == b.index && a.external == b.external;
+}
+
+}  // namespace
+
+// Cuts the code into pieces. In a chain one value at a time is in the processor's registers; it goes to memory when an
+// instruction other than the next one reads it, or when it is a result.
+void TileProgram::find_chains() {
+  pieces_.clear();
+  const auto array = [](const Slot& s) { return s.external ? s.index : kExternals + s.index; };
+  // Is what instruction `i` made read again after instruction `from`, before something else takes its register?
+  const auto read_after = [&](size_t i, size_t from) {
+    for (size_t k = i + 1; k < code.size(); k++) {
+      for (int j = 0; j < code[k].inputs; j++)
+        if (k > from && same(code[k].in[j], code[i].out)) return true;
+      if (same(code[k].out, code[i].out)) return false;
+    }
+    return false;
+  };
+  for (size_t first = 0; first < code.size();) {
+    Piece piece;
+    piece.first = first;
+    size_t last = first;
+    while (last < code.size() && last < first + kMostChain && chain_form(code[last]) != nullptr &&
+           code[last].type == code[first].type)
+      last++;
+    if (last < first + 2) {
+      pieces_.push_back(piece);
+      first++;
+      continue;
+    }
+    piece.type = code[first].type;
+    piece.count = static_cast<int>(last - first);
+    Slot held;  // whose value is in the registers
+    for (size_t i = first; i < last; i++) {
+      const Instruction& c = code[i];
+      const ChainForm& form = *chain_form(c);
+      const auto operand = [&](ChainOp op, int k) {
+        ChainStep s{op};
+        s.operand = array(c.in[k]);
+        s.repeated = (c.scalars >> k & 1) != 0;
+        return s;
+      };
+      const bool first_held = same(c.in[0], held), second_held = c.inputs == 2 && same(c.in[1], held);
+      const bool by_second = second_held && !first_held;
+      if (!first_held && !second_held) piece.chain.push_back(operand(ChainOp::kLoad, 0));
+      if (first_held && second_held) {  // both inputs are the value: one of them is read from memory
+        ChainStep s{ChainOp::kStore};
+        s.operand = array(held);
+        if (!held.external) piece.chain.push_back(s);
+      }
+      ChainStep step{by_second ? form.with_second : form.with_first};
+      switch (form.kind) {
+        case ChainForm::kUnary: break;
+        case ChainForm::kBinary: step = operand(step.op, by_second ? 0 : 1); break;
+        case ChainForm::kFactor:
+          step = operand(step.op, by_second ? 0 : 1);
+          step.factor = c.params[0];
+          break;
+        case ChainForm::kConstant:
+        case ChainForm::kClamp:
+          step.op = form.with_first;
+          step.constant = true;
+          step.value = c.params[0];
+          break;
+      }
+      piece.chain.push_back(step);
+      if (form.kind == ChainForm::kClamp) {
+        step.op = form.with_second;
+        step.value = c.params[1];
+        piece.chain.push_back(step);
+      }
+      held = c.out;
+      const bool next_takes_it =
+          i + 1 < last && (same(code[i + 1].in[0], held) || (code[i + 1].inputs == 2 && same(code[i + 1].in[1], held)));
+      if (held.external || read_after(i, next_takes_it ? i + 1 : i)) {
+        ChainStep s{ChainOp::kStore};
+        s.operand = array(held);
+        piece.chain.push_back(s);
+      }
+    }
+    pieces_.push_back(std::move(piece));
+    first = last;
+  }
 }
 
 int64_t TileProgram::pitch(int external) const {
@@ -142,7 +278,16 @@ char* TileProgram::row_start(char* base, const Operand& o, int64_t row) const {
 }
 
 void TileProgram::run_code(char* const* at, int64_t n, char* buffers) const {
-  for (const Instruction& i : code) {
+  for (const Piece& piece : pieces_) {
+    if (!piece.chain.empty()) {
+      const int steps = static_cast<int>(piece.chain.size());
+      if (piece.type == kF32)
+        kernels::run_chain<float>(piece.chain.data(), steps, at, n);
+      else
+        kernels::run_chain<double>(piece.chain.data(), steps, at, n);
+      continue;
+    }
+    const Instruction& i = code[piece.first];
     const void* in[3];
     for (int k = 0; k < i.inputs; k++)
       in[k] = i.in[k].external ? at[i.in[k].index] : buffers + i.in[k].index * kTileBytes;
@@ -153,7 +298,8 @@ void TileProgram::run_code(char* const* at, int64_t n, char* buffers) const {
 
 void TileProgram::run_rows(const Rect& rect, char* const* base) const {
   alignas(64) char buffers[kMostBuffers * kTileBytes];
-  char *start[kExternals], *at[kExternals];
+  char *start[kExternals], *at[kExternals + kRegisters];
+  for (int r = 0; r < registers; r++) at[kExternals + r] = buffers + r * kTileBytes;
   const size_t count = operands_.size();
   for (int64_t row = rect.row0; row < rect.row1; row++) {
     for (size_t k = 0; k < count; k++) start[k] = row_start(base[k], operands_[k], row);
@@ -175,7 +321,8 @@ void TileProgram::run_rows(const Rect& rect, char* const* base) const {
 
 void TileProgram::run_blocks(const Rect& rect, char* const* base) const {
   alignas(64) char buffers[kMostBuffers * kTileBytes];
-  char* at[kExternals];
+  char* at[kExternals + kRegisters];
+  for (int r = 0; r < registers; r++) at[kExternals + r] = buffers + r * kTileBytes;
   const size_t count = operands_.size();
   const int64_t width = rect.col1 - rect.col0, rows_per_tile = std::max<int64_t>(1, tile_ / width);
   const bool whole = width == cols_;

@@ -6,6 +6,7 @@
 
 #include "ingot/op.h"
 #include "ingot/tensor.h"
+#include "kernels/chain.h"
 
 namespace ingot::graph {
 
@@ -25,6 +26,7 @@ class TileProgram {
   struct Instruction {
     const char* name = "";
     TileFn fn = nullptr;
+    DType type = kF32;  // of the inputs (of a mask: of the others)
     int inputs = 0;
     Slot in[3];
     Slot out;
@@ -64,6 +66,7 @@ class TileProgram {
   void run_rows(const Rect& rect, char* const* base) const;
   void run_blocks(const Rect& rect, char* const* base) const;
   void run_code(char* const* at, int64_t n, char* buffers) const;
+  void find_chains();
   char* row_start(char* base, const Operand& o, int64_t row) const;
 
   int outer_rank_ = 0;
@@ -73,6 +76,14 @@ class TileProgram {
   int buffers_ = 0;
   bool short_rows_ = false;  // tiles span several rows
   std::vector<Operand> operands_;
+  // The code in pieces: one instruction by its tile kernel, or several that stay in the processor's registers.
+  struct Piece {
+    size_t first = 0;
+    int count = 1;
+    DType type = kF32;
+    std::vector<kernels::ChainStep> chain;
+  };
+  std::vector<Piece> pieces_;
 };
 
 }  // namespace ingot::graph
