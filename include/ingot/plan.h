@@ -46,6 +46,9 @@ struct PlanOptions {
   int threads = 0;
   /// The most bytes that arena, scratch, constants and results may take; 0: no limit.
   size_t byte_limit = 0;
+  /// Tensors that the function finds elsewhere keep the elements they have now, as at inference: what depends on them
+  /// alone is computed once, and weights are laid out as their kernels like them (in memory of the plan's).
+  bool frozen = false;
   /// After every step, look for NaN and infinity in what it wrote, and name the first step that made one. Slow.
   bool check_numerics = false;
   /// Roles of memory that the function uses: whoever binds a slab says what it is.
