@@ -52,7 +52,7 @@ class Measurement {
   // As the plan's own walk, with a look at the clock after every barrier and every step.
   void walk(const Team& team) {
     if (team.rank() == 0) workers_ = team.size();
-    Slot* slot = &slots_[static_cast<size_t>(team.rank()) * steps_];
+    Slot* slot = slots_.data() + static_cast<size_t>(team.rank()) * steps_;
     int64_t now = now_ns();
     for (Step* step : plan_.list) {
       slot->arrive = slot->begin = now;
