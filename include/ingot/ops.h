@@ -560,6 +560,10 @@ void softmax_cross_entropy_into(const Tensor& dst, const Tensor& logits, const T
 Tensor softmax_cross_entropy_grad(const Tensor& logits, const Tensor& labels, const Tensor& dloss);
 void softmax_cross_entropy_grad_into(const Tensor& dst, const Tensor& logits, const Tensor& labels, const Tensor& dloss);
 
+/// softmax_cross_entropy and its gradient in one pass: what a plan makes of the two.
+std::array<Tensor, 2> softmax_cross_entropy_with_grad(const Tensor& logits, const Tensor& labels, const Tensor& dloss);
+void softmax_cross_entropy_with_grad_into(const Tensor& loss, const Tensor& dlogits, const Tensor& logits, const Tensor& labels, const Tensor& dloss);
+
 // sorting -------------------------------------------------------------------------------------------------------------
 
 /// Running sums along `axis`; with `reverse` they run from the end. Integers wrap.

@@ -1,5 +1,7 @@
 #include "graph/capture.h"
 
+#include <atomic>
+
 #include "ingot/error.h"
 #include "ingot/ops.h"
 
@@ -30,6 +32,8 @@ Capture& current_capture(const char* what) {
 }
 
 Capture::Capture(std::span<const InputSpec> inputs, bool share) : share_(share) {
+  static std::atomic<uintptr_t> captures{0};
+  id_ = reinterpret_cast<const void*>(++captures);
   if (thread_capture != nullptr)
     throw Error("compile: called inside a function that is being compiled — compile the inner function first");
   for (size_t i = 0; i < inputs.size(); i++) {
@@ -67,7 +71,7 @@ ValueId Capture::find_bound(const Tensor& t) const {
 ValueId Capture::value_of(const Tensor& t) {
   if (!t.defined()) return kAbsent;
   if (t.is_symbolic()) {
-    if (t.storage()->capture != this) fail_foreign(t);
+    if (t.storage()->capture != id_) fail_foreign(t);
     return static_cast<ValueId>(t.storage()->symbol);
   }
   if (const ValueId known = find_bound(t); known != kAbsent) return known;
@@ -77,7 +81,7 @@ ValueId Capture::value_of(const Tensor& t) {
   const NodeId id = static_cast<NodeId>(graph_.nodes.size());
   node.first = static_cast<ValueId>(graph_.values.size());
   graph_.values.push_back(
-      {id, 0, Tensor::symbolic(this, static_cast<int64_t>(node.first), t.dtype(), t.shape(), t.strides())});
+      {id, 0, Tensor::symbolic(id_, static_cast<int64_t>(node.first), t.dtype(), t.shape(), t.strides())});
   bound_.emplace(t.raw(), node.first);
   graph_.nodes.push_back(std::move(node));
   return graph_.nodes.back().first;
@@ -179,7 +183,7 @@ NodeId Capture::record(Node node, const Attrs& attrs, const Specs& specs) {
   for (int i = 0; i < specs.count; i++) {
     const Spec& s = specs.of[i];
     const int64_t number = static_cast<int64_t>(graph_.values.size());
-    graph_.values.push_back({id, i, Tensor::symbolic(this, number, s.dtype, s.shape, contiguous_strides(s.shape))});
+    graph_.values.push_back({id, i, Tensor::symbolic(id_, number, s.dtype, s.shape, contiguous_strides(s.shape))});
   }
   if (hash != 0) known_.emplace(hash, id);
   graph_.nodes.push_back(std::move(node));
@@ -204,7 +208,7 @@ void Capture::call(const Op& op, std::span<const Tensor* const> inputs, const At
   if (graph_.nodes.size() > before && n.is_view()) {  // a view keeps its strides: later calls may ask for them
     const Tensor view = op.view(c);
     graph_.values[static_cast<size_t>(n.first)].symbol =
-        Tensor::symbolic(this, static_cast<int64_t>(n.first), view.dtype(), view.shape(), view.strides());
+        Tensor::symbolic(id_, static_cast<int64_t>(n.first), view.dtype(), view.shape(), view.strides());
   }
   for (int i = 0; i < n.count; i++) results[static_cast<size_t>(i)] = graph_.symbol(n.first + i);
 }
@@ -249,13 +253,15 @@ ValueId Capture::record_again(NodeId n, std::vector<ValueId> inputs, int copy) {
   const Dims strides = graph_.symbol(old.first).strides();
   node.seed = seed;
   copy_ = copy;
+  stop_gradient_ = old.stop_gradient;
   const NodeId id = record(std::move(node), *attrs, specs);
   copy_ = 0;
+  stop_gradient_ = false;
   Node& made = graph_.node(id);
   made.scope = graph_.keep(scope);
   if (made.is_view()) {
     Value& v = graph_.values[static_cast<size_t>(made.first)];
-    v.symbol = Tensor::symbolic(this, made.first, v.symbol.dtype(), v.symbol.shape(), strides);
+    v.symbol = Tensor::symbolic(id_, made.first, v.symbol.dtype(), v.symbol.shape(), strides);
   }
   return made.first;
 }

@@ -56,6 +56,7 @@ class Capture final : public Recorder {
   [[noreturn]] void fail_foreign(const Tensor& t) const;
 
   Graph graph_;
+  const void* id_;  // what symbolic tensors know it by: another capture may stand at the same address later
   bool share_;
   Recorder* before_;
   std::vector<Tensor> inputs_;

@@ -160,7 +160,7 @@ class Fuser {
     }
     for (const Graph::Output& o : graph_.outputs)
       if (graph_.root(o.value) == v) return true;
-    if (graph_.producer(v).is_store()) return true;
+    if (graph_.producer(v).stored(graph_.value(v).index) != nullptr) return true;
     for (const NodeId n : users_[static_cast<size_t>(v)])
       if (!std::binary_search(nodes.begin(), nodes.end(), n)) return true;
     return false;

@@ -33,14 +33,45 @@ class Backward {
 
   const Tensor& of(ValueId v) const { return dy_[static_cast<size_t>(v)]; }
 
+  /// Ops without a gradient between what is asked for and the result, and why: "argmax (the result is an index)".
+  std::string blocked_by(ValueId y) const {
+    std::vector<bool> used(static_cast<size_t>(last_) + 1, false);
+    used[static_cast<size_t>(graph_.value(y).node)] = true;
+    std::string text;
+    for (NodeId id = last_; id >= 0; id--) {
+      if (!used[static_cast<size_t>(id)]) continue;
+      for (const ValueId v : graph_.node(id).inputs)
+        if (v != kAbsent) used[static_cast<size_t>(graph_.value(v).node)] = true;
+      if (std::find(blocked_.begin(), blocked_.end(), id) == blocked_.end()) continue;
+      const Op& op = *graph_.node(id).op;
+      const std::string entry =
+          graph_.label(graph_.node(id)) + (op.gradient == nullptr ? std::string(" (") + op.not_differentiable + ")" : "");
+      if (text.find(entry) == std::string::npos) text += (text.empty() ? "" : ", ") + entry;
+    }
+    return text;
+  }
+
  private:
   bool needs(ValueId v) const { return v != kAbsent && needs_[static_cast<size_t>(v)]; }
 
   void spread_need(const Node& n) {
     if (n.kind != NodeKind::kOp || n.stop_gradient) return;
     if (std::none_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return needs(v); })) return;
+    bool any = false;
     for (ValueId v = n.first; v < n.first + n.count; v++)
-      if (is_float(graph_.symbol(v).dtype())) needs_[static_cast<size_t>(v)] = true;
+      if (is_float(graph_.symbol(v).dtype())) any = needs_[static_cast<size_t>(v)] = true;
+    if (!any && !n.is_store()) blocked_.push_back(graph_.value(n.first).node);
+  }
+
+  // What was recorded from node `first` on, for the backward pass of node `of`, must not read memory of the user's that
+  // has been written since `of` read it.
+  void check_unwritten(size_t first, NodeId of) const {
+    for (size_t id = first; id < graph_.nodes.size(); id++)
+      for (const NodeId store : graph_.nodes[id].after)
+        if (store > of && graph_.node(store).is_store())
+          throw Error("gradients: the gradient of " + graph_.label(graph_.node(of)) + " reads a tensor " +
+                      to_string(graph_.node(store).stores[0].shape()) + " that " + graph_.label(graph_.node(store)) +
+                      "_into has written since — write to it after gradients(), or use a copy() of it");
   }
 
   void visit(NodeId id) {
@@ -70,6 +101,7 @@ class Backward {
     for (ValueId v = n.first; v < n.first + n.count; v++) out.push_back(graph_.symbol(again(n, v)));
     std::string path =
         capture_.swap_path(n.scope.empty() ? std::string("backward") : std::string(n.scope) + "/backward");
+    const size_t before = graph_.nodes.size();
     const std::vector<Tensor> gradients =
         gradient(*n.op, pointers, *n.attrs, out, dys, std::span<const bool>(wanted.get(), in.size()));
     for (size_t i = 0; i < in.size(); i++) {
@@ -78,6 +110,7 @@ class Backward {
       sum = sum.defined() ? add(sum, gradients[i]) : gradients[i];
     }
     capture_.swap_path(std::move(path));
+    check_unwritten(before, id);
   }
 
   // What the gradient rule of node `n` reads in place of `v`: inside a checkpoint region, what is computed again.
@@ -101,7 +134,9 @@ class Backward {
       std::vector<ValueId> inputs = old.inputs;
       for (ValueId& v : inputs)
         if (const auto it = copies.find(v); it != copies.end()) v = it->second;
+      const size_t before = graph_.nodes.size();
       const ValueId first = capture_.record_again(id, std::move(inputs), pass);
+      check_unwritten(before, id);
       for (int i = 0; i < old.count; i++) copies.emplace(old.first + i, first + i);
     }
   }
@@ -110,6 +145,7 @@ class Backward {
   Graph& graph_;
   NodeId last_;
   std::vector<bool> needs_;
+  std::vector<NodeId> blocked_;  // they read what needs a gradient, and have no result that can carry one
   std::vector<Tensor> dy_;
   std::vector<std::unordered_map<ValueId, ValueId>> copies_;
 };
@@ -129,7 +165,8 @@ std::vector<Tensor> gradients(const Tensor& y, std::span<const NamedTensor> wrt,
                   " — only f32 and f64 have gradients");
     values.push_back(x.tensor.is_symbolic() ? capture.value_of(x.tensor) : capture.find_bound(x.tensor));
   }
-  graph::Backward backward(capture, capture.value_of(y), values);
+  const graph::ValueId value = capture.value_of(y);
+  graph::Backward backward(capture, value, values);
   backward.run();
   std::vector<Tensor> results;
   std::string without;
@@ -141,9 +178,12 @@ std::vector<Tensor> gradients(const Tensor& y, std::span<const NamedTensor> wrt,
     }
     results.push_back(std::move(g));
   }
-  if (!without.empty() && unused == Unused::kError)
+  if (!without.empty() && unused == Unused::kError) {
+    const std::string blocked = backward.blocked_by(value);
     throw Error("gradients: the result does not depend on " + without +
+                (blocked.empty() ? "" : " but through " + blocked + ", which has no gradient") +
                 " — use what the model should learn, leave it out, or pass Unused::kZeros");
+  }
   return results;
 }
 

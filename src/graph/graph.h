@@ -36,7 +36,7 @@ struct Node {
   std::vector<ValueId> inputs;
   ValueId first = 0;  // results are values first … first + count - 1
   int count = 1;
-  std::vector<Tensor> stores;  // where results go that the user gave a destination for; empty if none
+  std::vector<Tensor> stores;  // where results go that have a destination (the others undefined); empty if none has
   std::vector<NodeId> after;   // nodes that must have run although no value of theirs is read: memory is shared
   Tensor bound;                // kBound
   bool constant = false;       // kBound: the elements never change
@@ -49,6 +49,10 @@ struct Node {
   std::string_view scope;  // the user's path
   bool is_view() const { return kind == NodeKind::kOp && op->view != nullptr && stores.empty(); }
   bool is_store() const { return !stores.empty(); }
+  /// Result k's destination, or null.
+  const Tensor* stored(int k) const {
+    return is_store() && stores[static_cast<size_t>(k)].defined() ? &stores[static_cast<size_t>(k)] : nullptr;
+  }
 };
 
 struct Graph {

@@ -41,6 +41,7 @@ class Lowering {
     place();
     for (size_t i = 0; i < groups_.size(); i++) build(static_cast<int>(i));
     place_scratch();
+    check_limit();  // now with constants and scratch
     for (const Graph::Output& o : graph_.outputs) program_.outputs.push_back(output_tensor(o.value));
     return std::move(program_);
   }
@@ -80,7 +81,7 @@ class Lowering {
         for (int k = 0; k < n.count; k++) {
           Place& p = place_of(n.first + k);
           p.bytes = bytes_of(n.first + k);
-          if (n.is_store()) p.space = Space::kElsewhere;
+          if (n.stored(k) != nullptr) p.space = Space::kElsewhere;
           // A result that nobody reads still needs memory, unless a chain can leave it in a register.
           if (p.space == Space::kNone && !stays_in_chain(groups_[i], id)) p.space = Space::kArena;
           p.last = std::max(p.last, p.first);
@@ -152,20 +153,18 @@ class Lowering {
     std::vector<Lifetime> lifetimes;
     std::vector<ValueId> owners;
     std::unordered_map<ValueId, size_t> index;
-    for (size_t i = 0; i < places_.size(); i++) {  // values are numbered in the order in which they are made
+    for (size_t i = 0; i < places_.size(); i++) {
       const ValueId v = static_cast<ValueId>(i);
-      const Place& p = places_[i];
-      if (p.space != Space::kArena) continue;
-      const ValueId own = owner(v);
-      if (own == v) {
-        index[v] = lifetimes.size();
-        lifetimes.push_back({p.bytes, p.first, p.last});
-        owners.push_back(v);
-      } else {
-        lifetimes[index[own]].last = std::max(lifetimes[index[own]].last, p.last);
-      }
+      if (places_[i].space != Space::kArena || owner(v) != v) continue;
+      index[v] = lifetimes.size();
+      lifetimes.push_back({places_[i].bytes, places_[i].first, places_[i].last});
+      owners.push_back(v);
     }
-    // Groups run in another order than values are numbered, so a lifetime starts with the first of its steps.
+    for (size_t i = 0; i < places_.size(); i++)
+      if (places_[i].space == Space::kArena) {
+        int& last = lifetimes[index[owner(static_cast<ValueId>(i))]].last;
+        last = std::max(last, places_[i].last);
+      }
     const size_t values = lifetimes.size();
     reserve_shared_scratch(lifetimes);
     const MemoryPlan plan = plan_memory(lifetimes);
@@ -206,7 +205,7 @@ class Lowering {
       const Tensor none{};
       for (const ValueId v : n.inputs) in.push_back(v == kAbsent ? &none : &graph_.symbol(v));
       for (int k = 0; k < n.count; k++)
-        out.push_back(n.is_store() ? n.stores[static_cast<size_t>(k)] : graph_.symbol(n.first + k));
+        out.push_back(n.stored(k) != nullptr ? *n.stored(k) : graph_.symbol(n.first + k));
       const size_t bytes = n.op->scratch({*n.op, in, *n.attrs}, out.data(), options_.threads);
       if (bytes == 0) continue;
       scratch_steps_.push_back(static_cast<int>(i));
@@ -223,9 +222,12 @@ class Lowering {
   }
 
   void check_limit() {
-    const size_t need = program_.arena_bytes + program_.output_bytes;
+    const size_t need =
+        program_.arena_bytes + program_.output_bytes + program_.scratch_bytes + program_.constant_bytes;
     if (options_.byte_limit == 0 || need <= options_.byte_limit) return;
     std::vector<Buffer> largest = program_.buffers;
+    for (const Tensor& t : program_.constants)
+      largest.push_back({"a constant " + to_string(t.shape()), t.storage()->bytes, 0, 0, 0, false});
     std::sort(largest.begin(), largest.end(), [](const Buffer& a, const Buffer& b) { return a.bytes > b.bytes; });
     std::string text = "compile: \"" + options_.plan_name + "\" needs " + format_bytes(need) + ", the limit is " +
                        format_bytes(options_.byte_limit) + "; the largest values are";
@@ -255,8 +257,8 @@ class Lowering {
       const Tensor* in[] = {&base};
       return t = n.op->view({*n.op, in, *n.attrs});
     }
-    if (n.is_store()) {
-      t = n.stores[static_cast<size_t>(graph_.value(v).index)];
+    if (const Tensor* stored = n.stored(graph_.value(v).index)) {
+      t = *stored;
       program_.bound.push_back(t);
       return t;
     }
@@ -356,8 +358,8 @@ class Lowering {
   }
 
   // The chain of a group as a program. Value `from` (a product's result) is in memory before it. With `folded`, the
-  // last value goes to an operand of its own, of these strides, unless it has a place in memory; `cut` is where columns
-  // begin.
+  // last value goes to an operand of its own, of these strides, besides its place in memory if it has one; `cut` is
+  // where columns begin.
   TileProgram build_chain(const std::vector<NodeId>& chain, ValueId from, int cut, const Dims* folded_strides = nullptr,
                           int* folded = nullptr) {
     TileProgram program;
@@ -381,21 +383,32 @@ class Lowering {
         if (!slots.contains(v)) slots[v] = external(tensor(v));
         code.in[k] = slots[v];
       }
-      for (size_t k = 0; k < n.inputs.size(); k++)  // registers read here for the last time are free again
-        if (!code.in[k].external && last_read[n.inputs[k]] == i) busy[static_cast<size_t>(code.in[k].index)] = false;
       const ValueId out = n.first;
-      if (place_of(out).space != Space::kNone) {
-        code.out = external(tensor(out));
-      } else if (folded != nullptr && i + 1 == chain.size()) {
+      // Registers read here for the last time are free again: for this result only if its elements are as wide, since
+      // they are written over the operand's one by one.
+      const auto release = [&](bool alike) {
+        for (size_t k = 0; k < n.inputs.size(); k++)
+          if (!code.in[k].external && last_read[n.inputs[k]] == i &&
+              alike == (size_of(graph_.symbol(n.inputs[k]).dtype()) == size_of(graph_.symbol(out).dtype())))
+            busy[static_cast<size_t>(code.in[k].index)] = false;
+      };
+      release(true);
+      const bool in_memory = place_of(out).space != Space::kNone;
+      if (folded != nullptr && i + 1 == chain.size()) {
         code.out =
             external(program_.arena.view(program_.arena.raw(), shape, *folded_strides, graph_.symbol(out).dtype()));
         *folded = code.out.index;
-      } else {
+        if (in_memory) program.code.push_back(code);  // others read it, too: it is computed twice
+      }
+      if (in_memory) {
+        code.out = external(tensor(out));
+      } else if (folded == nullptr || i + 1 < chain.size()) {
         const auto r = static_cast<size_t>(std::find(busy.begin(), busy.end(), false) - busy.begin());
         if (r == busy.size()) busy.push_back(false);
         busy[r] = last_read.contains(out);
         code.out = {static_cast<int>(r), false};
       }
+      release(false);
       slots[out] = code.out;
       program.code.push_back(code);
     }

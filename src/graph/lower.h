@@ -1,5 +1,6 @@
 // From groups of nodes to steps with every tensor at its place.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,5 +44,8 @@ Program lower(const Graph& graph, const std::vector<Group>& groups, const LowerO
 
 /// Chooses how steps are shared out among `threads` and where all must wait for each other.
 void schedule(Program& program, int threads);
+
+/// For tests: shares every step out among the team, however small it is, so that small graphs meet every way to split.
+extern std::atomic<bool> share_every_step;
 
 }  // namespace ingot::graph

@@ -18,8 +18,8 @@ using graph::Graph;
 
 namespace {
 
-constexpr const char* kPasses[] = {"cse",    "fold",          "algebra", "dce",     "stores",
-                                   "chains", "gemm_epilogue", "reduce",  "in_place"};
+constexpr const char* kPasses[] = {"cse",    "fold",   "algebra",       "views",  "dce",     "cross_entropy",
+                                   "stores", "chains", "gemm_epilogue", "reduce", "in_place"};
 
 void check_options(const PlanOptions& options) {
   for (const std::string& name : options.without)
@@ -89,8 +89,14 @@ Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs,
   for (const graph::Node& n : g.nodes) impl->captured += n.kind == graph::NodeKind::kOp;
   report("fold", count_of(with("fold") ? graph::fold_constants(g) : 0, "node") + " computed now");
   report("algebra", count_of(with("algebra") ? graph::clean_algebra(g) : 0, "node") + " simplified");
+  if (!with("views")) graph::copy_views(g);
+  int views = 0;
+  for (const graph::Node& n : g.nodes) views += !n.dead && n.is_view();
+  report("views", count_of(views, "view") + " made strides");
   own_outputs(g);
   report("dce", count_of(with("dce") ? graph::drop_dead(g) : 0, "node") + " dropped");
+  report("cross_entropy",
+         count_of(with("cross_entropy") ? graph::pair_cross_entropy(g) : 0, "gradient") + " computed with the loss");
   report("stores", count_of(with("stores") ? graph::forward_stores(g) : 0, "value") + " computed in place of a copy");
 
   const bool plain = simd() == Simd::kScalar;  // every op by its reference loop
@@ -159,7 +165,9 @@ void Plan::Impl::bind(std::span<const Tensor* const> inputs) {
   }
   for (size_t i = 0; i < inputs.size(); i++) {
     base[i] = inputs[i]->raw();
-    if (inputs[i]->is_contiguous()) continue;
+    const std::byte *own = static_cast<std::byte*>(program.results.raw()), *at = static_cast<std::byte*>(base[i]);
+    const bool result = at >= own && at < own + program.results.numel();  // of the last run: this one overwrites it
+    if (inputs[i]->is_contiguous() && !result) continue;
     if (!staged[i].defined()) staged[i] = Tensor::empty(specs[i].shape, specs[i].dtype);
     copy_into(staged[i], *inputs[i]);
     base[i] = staged[i].raw();
@@ -176,7 +184,7 @@ void walk(Plan::Impl& plan, const Team& team) {
     if (alone) {
       step->run(Team());
     } else {
-      if (step->barrier) team.barrier();
+      if (step->barrier || team.size() != plan.threads) team.barrier();  // barriers were left out for plan.threads
       if (step->wide)
         step->run(team);
       else if (team.rank() == 0)

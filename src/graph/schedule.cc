@@ -50,17 +50,20 @@ class Window {
 
 }  // namespace
 
+std::atomic<bool> share_every_step{false};
+
 void schedule(Program& program, int threads) {
   program.barriers = 0;
   program.wide = false;
   if (threads <= 1) return;
   double total = 0;
   for (const auto& step : program.steps) total += step->cost_ns >= kWorthSharing ? step->cost_ns : 0;
-  if (total < kWorthWaking) return;
+  const bool every = share_every_step;
+  if (total < kWorthWaking && !every) return;
   program.wide = true;
   Window window(threads);
   for (const auto& step : program.steps) {
-    step->wide = step->cost_ns >= kWorthSharing && std::string_view(step->kind) != "check";
+    step->wide = (every || step->cost_ns >= kWorthSharing) && std::string_view(step->kind) != "check";
     // Of the ways to share it out, the first that needs no barrier; else the first of all.
     const std::vector<Split> ways = step->wide ? step->splits() : std::vector<Split>();
     std::vector<std::vector<Footprint>> touched;

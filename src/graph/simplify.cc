@@ -52,7 +52,8 @@ struct Known {
            &subtract_scalar = op_named("subtract_scalar"), &divide_scalar = op_named("divide_scalar"),
            &negative = op_named("negative"), &pow_scalar = op_named("pow_scalar"), &square = op_named("square"),
            &cross_entropy = op_named("softmax_cross_entropy"),
-           &cross_entropy_grad = op_named("softmax_cross_entropy_grad");
+           &cross_entropy_grad = op_named("softmax_cross_entropy_grad"),
+           &cross_entropy_pair = op_named("softmax_cross_entropy_with_grad");
 };
 const Known& known() {
   static const Known k;
@@ -132,7 +133,12 @@ int clean_algebra(Graph& graph) {
     const Tensor& out = graph.symbol(n.first);
     const auto becomes = [&](ValueId v) {
       if (!(graph.symbol(v).shape() == out.shape()) || graph.symbol(v).dtype() != out.dtype()) return false;
-      if (!graph.symbol(v).is_contiguous() && n.op->view == nullptr) return false;  // readers may rely on the layout
+      if (n.op->view == nullptr) {
+        if (!graph.symbol(v).is_contiguous()) return false;  // readers may rely on the layout
+        // A result is what a bound tensor held at this call; later ones may write to it.
+        const Node& root = graph.producer(graph.root(v));
+        if (root.kind == NodeKind::kBound && !root.constant) return false;
+      }
       replace.set(n.first, v);
       n.dead = true;
       cleaned++;
@@ -217,7 +223,8 @@ int forward_stores(Graph& graph) {
       v = graph.producer(v).inputs[0];
     const NodeId maker = graph.value(v).node;
     Node& p = graph.node(maker);
-    if (p.kind != NodeKind::kOp || p.is_view() || p.is_store() || p.count != 1) continue;
+    const int result = graph.value(v).index;
+    if (p.kind != NodeKind::kOp || p.is_view() || p.stored(result) != nullptr) continue;
     // What must have run before the store must have run before the value is made.
     if (std::any_of(n.after.begin(), n.after.end(), [&](NodeId a) { return a >= maker; })) continue;
     bool is_output = false;
@@ -228,7 +235,9 @@ int forward_stores(Graph& graph) {
     for (size_t other = id + 1; other < graph.nodes.size(); other++)
       for (const Tensor& t : graph.nodes[other].stores) overwritten = overwritten || overlaps(t, to);
     if (overwritten) continue;
-    p.stores = {to.view(to.raw(), graph.symbol(v).shape(), contiguous_strides(graph.symbol(v).shape()))};
+    p.stores.resize(static_cast<size_t>(p.count));
+    p.stores[static_cast<size_t>(result)] =
+        to.view(to.raw(), graph.symbol(v).shape(), contiguous_strides(graph.symbol(v).shape()));
     p.after.insert(p.after.end(), n.after.begin(), n.after.end());
     for (Node& other : graph.nodes)
       for (NodeId& a : other.after)
@@ -240,6 +249,71 @@ int forward_stores(Graph& graph) {
   return forwarded;
 }
 
-int pair_cross_entropy(Graph&) { return 0; }
+int pair_cross_entropy(Graph& graph) {
+  const Known& k = known();
+  int pairs = 0;
+  Replacement replace(graph);
+  for (size_t id = 0; id < graph.nodes.size(); id++) {
+    Node& backward = graph.nodes[id];
+    if (backward.dead || !is(backward, k.cross_entropy_grad) || backward.is_store()) continue;
+    for (size_t at = 0; at < id; at++) {
+      Node& forward = graph.nodes[at];
+      if (forward.dead || !is(forward, k.cross_entropy) || forward.is_store()) continue;
+      if (forward.inputs[0] != backward.inputs[0] || forward.inputs[1] != backward.inputs[1]) continue;
+      if (forward.after != backward.after) continue;
+      // The pair runs where the loss was computed: what scales the gradient must be there by then.
+      const ValueId scale = backward.inputs[2];
+      const NodeId maker = graph.value(graph.root(scale)).node;
+      if (graph.node(maker).kind == NodeKind::kOp && maker > static_cast<NodeId>(at)) continue;
+      const ValueId loss = forward.first, gradient = backward.first;
+      forward.op = &k.cross_entropy_pair;
+      forward.inputs.push_back(scale);
+      forward.first = static_cast<ValueId>(graph.values.size());
+      forward.count = 2;
+      graph.values.push_back({static_cast<NodeId>(at), 0, graph.symbol(loss)});
+      graph.values.push_back({static_cast<NodeId>(at), 1, graph.symbol(gradient)});
+      replace.set(loss, forward.first);
+      replace.set(gradient, forward.first + 1);
+      backward.dead = true;
+      pairs++;
+      break;
+    }
+  }
+  replace.apply();
+  return pairs;
+}
+
+void copy_views(Graph& graph) {
+  Replacement replace(graph);
+  const size_t count = graph.nodes.size();
+  std::vector<Node> nodes;
+  std::vector<NodeId> moved(count);
+  for (size_t id = 0; id < count; id++) {
+    moved[id] = static_cast<NodeId>(nodes.size());
+    nodes.push_back(std::move(graph.nodes[id]));
+    if (nodes.back().dead || !nodes.back().is_view()) continue;
+    const ValueId view = nodes.back().first;
+    Node copy;
+    copy.op = &known().copy;
+    copy.attrs = graph.keep(Attrs());
+    copy.inputs = {view};
+    copy.scope = nodes.back().scope;
+    copy.first = static_cast<ValueId>(graph.values.size());
+    const Tensor& s = graph.symbol(view);
+    graph.values.push_back({-1 - static_cast<NodeId>(nodes.size()), 0,
+                            Tensor::symbolic(&graph, copy.first, s.dtype(), s.shape(), contiguous_strides(s.shape()))});
+    nodes.push_back(std::move(copy));
+  }
+  for (Value& v : graph.values) v.node = v.node < 0 ? -1 - v.node : moved[static_cast<size_t>(v.node)];
+  graph.nodes = std::move(nodes);
+  for (Node& n : graph.nodes)
+    for (NodeId& a : n.after) a = moved[static_cast<size_t>(a)];
+  for (size_t id = 0; id + 1 < graph.nodes.size(); id++)
+    if (!graph.nodes[id].dead && graph.nodes[id].is_view())
+      replace.set(graph.nodes[id].first, graph.nodes[id + 1].first);
+  replace.apply();
+  for (size_t id = 0; id + 1 < graph.nodes.size(); id++)
+    if (!graph.nodes[id].dead && graph.nodes[id].is_view()) graph.nodes[id + 1].inputs = {graph.nodes[id].first};
+}
 
 }  // namespace ingot::graph

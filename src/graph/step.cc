@@ -94,6 +94,13 @@ void OpStep::footprints(int rank, int size, std::vector<Footprint>& out) const {
   for (size_t i = 0; i < inputs_.size(); i++)
     add(inputs_[i], i == 0 || (inputs_[i].defined() && inputs_[i].shape() == outputs_[0].shape()), false);
   for (const Tensor& t : outputs_) add(t, true, true);
+  if (scratch_ != nullptr) {  // another step's values may stand there as soon as this one is over
+    Footprint f;
+    f.start = reinterpret_cast<uintptr_t>(scratch_);
+    f.width = static_cast<int64_t>(shared_scratch(size));
+    f.write = true;
+    out.push_back(f);
+  }
 }
 
 void OpStep::each_tensor(const std::function<void(Tensor&, bool)>& visit) {
@@ -271,6 +278,17 @@ int64_t rows_per_block(int64_t width) {
   return std::max<int64_t>(1, FusedReduceStep::kBlockElements / std::max<int64_t>(width, 1));
 }
 
+// A member's columns. Panels of fewer than 16 columns would be folded in another order, so what is left over at the end
+// stays with its neighbour.
+std::pair<int64_t, int64_t> column_share(int64_t cols, int rank, int size) {
+  const int64_t blocks = std::max<int64_t>(1, cols / 16);
+  const auto edge = [&](int64_t member) {
+    const int64_t block = blocks * member / size;
+    return block == blocks ? cols : block * 16;
+  };
+  return {edge(rank), edge(rank + 1)};
+}
+
 }  // namespace
 
 // Rows to one number each: as many as fit a block are computed and folded together.
@@ -318,8 +336,11 @@ void FusedReduceStep::run_typed(const Team& team) {
   }
   if (along_ == Along::kColumns) {
     const int64_t width = std::min(kWidth, program_.cols());
-    const auto [first, last] = team.share(program_.cols(), 16);
-    for (int64_t col = first; col < last; col += width) fold_columns<T>(col, std::min(col + width, last), block);
+    const auto [first, last] = column_share(program_.cols(), team.rank(), team.size());
+    for (int64_t col = first, next; col < last; col = next) {
+      next = last - col <= width ? last : last - col - width < 16 ? col + width - 16 : col + width;
+      fold_columns<T>(col, next, block);
+    }
     return;
   }
   // Everything to one number: pieces of a size that depends on the shape only, then the pieces' results.
@@ -367,15 +388,14 @@ void FusedReduceStep::footprints(int rank, int size, std::vector<Footprint>& out
   Rect r{0, program_.rows(), 0, program_.cols()};
   Footprint to = whole(result_, true);
   const int64_t element = static_cast<int64_t>(size_of(result_.dtype()));
-  const auto share = [&](int64_t n, int64_t grain, int64_t& first, int64_t& last) {
-    const int64_t blocks = (n + grain - 1) / grain;
-    first = std::min(n, blocks * rank / size * grain);
-    last = std::min(n, blocks * (rank + 1) / size * grain);
+  const auto share = [&](std::pair<int64_t, int64_t> part, int64_t& first, int64_t& last) {
+    std::tie(first, last) = part;
     to.start += static_cast<uintptr_t>(first * element);
     to.width = (last - first) * element;
   };
-  if (along_ == Along::kRows) share(program_.rows(), 1, r.row0, r.row1);
-  if (along_ == Along::kColumns) share(program_.cols(), 16, r.col0, r.col1);
+  const int64_t rows = program_.rows();
+  if (along_ == Along::kRows) share({rows * rank / size, rows * (rank + 1) / size}, r.row0, r.row1);
+  if (along_ == Along::kColumns) share(column_share(program_.cols(), rank, size), r.col0, r.col1);
   for (size_t k = 0; k < program_.externals.size(); k++)
     if (static_cast<int>(k) != folded_)
       out.push_back(along_ == Along::kAll ? whole(program_.externals[k], is_written(program_, k))

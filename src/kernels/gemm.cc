@@ -50,6 +50,15 @@ struct Scratch {
   }
 };
 
+// From one member's scratch to the next: the same for a product and for its transpose.
+template <class T>
+int64_t member_scratch(int64_t m, int64_t n, int64_t k) {
+  const Scratch<T> upright(m, n, k), turned(n, m, k);
+  return m == 1   ? upright.a + upright.b
+         : n == 1 ? turned.a + turned.b
+                  : std::max(upright.a + upright.b, turned.a + turned.b);
+}
+
 }  // namespace
 }  // namespace ingot::kernels
 #endif  // INGOT_KERNELS_GEMM_CC_ONCE_
@@ -257,7 +266,7 @@ void run_part(const Gemm<T>& whole, void* scratch, const Team& team) {
   const GemmPart part = part_of(whole, team.rank(), team.size());
   if (part.m0 == part.m1 || part.n0 == part.n1) return;
   const Scratch<T> mine(whole.m, whole.n, whole.k);
-  T* scratch_a = static_cast<T*>(scratch) + team.rank() * (mine.a + mine.b);
+  T* scratch_a = static_cast<T*>(scratch) + team.rank() * member_scratch<T>(whole.m, whole.n, whole.k);
   Gemm<T> g = whole;
   g.m = part.m1 - part.m0;
   g.n = part.n1 - part.n0;
@@ -321,11 +330,7 @@ GemmPart dispatch_part(const Gemm<double>& g, int rank, int size) { return INGOT
 template <class T>
 size_t gemm_scratch(const Gemm<T>& g, int team_size) {
   if (g.m <= 0 || g.n <= 0 || g.batch <= 0) return 0;
-  const Scratch<T> upright(g.m, g.n, g.k), turned(g.n, g.m, g.k);
-  const int64_t elements = g.m == 1   ? upright.a + upright.b
-                           : g.n == 1 ? turned.a + turned.b
-                                      : std::max(upright.a + upright.b, turned.a + turned.b);
-  return static_cast<size_t>(elements) * sizeof(T) * static_cast<size_t>(team_size);
+  return static_cast<size_t>(member_scratch<T>(g.m, g.n, g.k)) * sizeof(T) * static_cast<size_t>(team_size);
 }
 
 template <class T>

@@ -226,20 +226,19 @@ void softmax_grad_all(const AxisPlan& p, bool log, const T* y, const T* dy, T* d
                      Piece<T>{dx + p.offset(2, row), p.step[2], buffers[2]});
 }
 
-// Cross-entropy of one row; with grad ≠ null its gradient instead.
+// Cross-entropy of one row, if it is wanted, and with grad ≠ null its gradient.
 template <class T>
-T cross_entropy_row(int64_t classes, const T* logits, int64_t label, T scale, T* grad) {
+T cross_entropy_row(int64_t classes, const T* logits, int64_t label, T scale, T* grad, bool loss) {
   const hn::ScalableTag<T> d;
   const Piece<T> x{const_cast<T*>(logits), 1, nullptr}, y{grad, 1, nullptr};
   const T max = max_row(classes, x);
-  if (grad == nullptr) {
-    const T target = logits[label];
-    return std::log(sum_exp_row<false>(classes, x, y, max)) + (max - target);
-  }
-  const auto factor = hn::Set(d, scale / sum_exp_row<true>(classes, x, y, max));
+  const T target = logits[label];  // the gradient may be written over the logits
+  if (grad == nullptr) return std::log(sum_exp_row<false>(classes, x, y, max)) + (max - target);
+  const T sum = sum_exp_row<true>(classes, x, y, max);
+  const auto factor = hn::Set(d, scale / sum);
   map_row(classes, y, y, [&](auto v) HWY_ATTR { return hn::Mul(v, factor); });
   grad[label] -= scale;
-  return 0;
+  return loss ? std::log(sum) + (max - target) : T(0);
 }
 
 void softmax_f32(const AxisPlan& p, bool log, const float* in, float* out, const Team& team) {
@@ -254,11 +253,11 @@ void softmax_grad_f32(const AxisPlan& p, bool log, const float* y, const float* 
 void softmax_grad_f64(const AxisPlan& p, bool log, const double* y, const double* dy, double* dx, const Team& team) {
   softmax_grad_all(p, log, y, dy, dx, team);
 }
-float cross_entropy_f32(int64_t classes, const float* logits, int64_t label, float scale, float* grad) {
-  return cross_entropy_row(classes, logits, label, scale, grad);
+float cross_entropy_f32(int64_t classes, const float* logits, int64_t label, float scale, float* grad, bool loss) {
+  return cross_entropy_row(classes, logits, label, scale, grad, loss);
 }
-double cross_entropy_f64(int64_t classes, const double* logits, int64_t label, double scale, double* grad) {
-  return cross_entropy_row(classes, logits, label, scale, grad);
+double cross_entropy_f64(int64_t classes, const double* logits, int64_t label, double scale, double* grad, bool loss) {
+  return cross_entropy_row(classes, logits, label, scale, grad, loss);
 }
 
 }  // namespace ingot::kernels::HWY_NAMESPACE
@@ -304,28 +303,30 @@ void softmax_cross_entropy(int64_t rows, int64_t classes, const T* logits, int64
   const auto kernel = cross_entropy_kernel(T());
   const auto [first, last] = team.share(rows);
   for (int64_t r = first; r < last; ++r)
-    loss[r] = labels[r] < 0 ? T(0) : kernel(classes, logits + r * row_stride, labels[r], T(1), nullptr);
+    loss[r] = labels[r] < 0 ? T(0) : kernel(classes, logits + r * row_stride, labels[r], T(1), nullptr, true);
 }
 
 template <class T, class Label>
 void softmax_cross_entropy_grad(int64_t rows, int64_t classes, const T* logits, int64_t row_stride, const Label* labels,
-                                const T* scale, int64_t scale_stride, T* grad, int64_t grad_stride, const Team& team) {
+                                const T* scale, int64_t scale_stride, T* grad, int64_t grad_stride, T* loss,
+                                const Team& team) {
   const auto kernel = cross_entropy_kernel(T());
   const auto [first, last] = team.share(rows);
   for (int64_t r = first; r < last; ++r) {
     T* to = grad + r * grad_stride;
-    if (labels[r] < 0) {
+    T value = 0;
+    if (labels[r] < 0)
       std::fill_n(to, classes, T(0));
-    } else {
-      kernel(classes, logits + r * row_stride, labels[r], scale[r * scale_stride], to);
-    }
+    else
+      value = kernel(classes, logits + r * row_stride, labels[r], scale[r * scale_stride], to, loss != nullptr);
+    if (loss != nullptr) loss[r] = value;
   }
 }
 
 #define INGOT_CROSS_ENTROPY(T, Label)                                                                                \
   template void softmax_cross_entropy(int64_t, int64_t, const T*, int64_t, const Label*, T*, const Team&);           \
   template void softmax_cross_entropy_grad(int64_t, int64_t, const T*, int64_t, const Label*, const T*, int64_t, T*, \
-                                           int64_t, const Team&);
+                                           int64_t, T*, const Team&);
 INGOT_CROSS_ENTROPY(float, int32_t)
 INGOT_CROSS_ENTROPY(float, int64_t)
 INGOT_CROSS_ENTROPY(double, int32_t)

@@ -23,9 +23,10 @@ void softmax_cross_entropy(int64_t rows, int64_t classes, const T* logits, int64
                            T* loss, const Team& team);
 
 /// grad[r] = (softmax(x[r]) - onehot(labels[r])) · scale[r · scale_stride]; rows with a negative label are 0. grad may
-/// be the logits.
+/// be the logits. The loss comes along unless it is null.
 template <class T, class Label>
 void softmax_cross_entropy_grad(int64_t rows, int64_t classes, const T* logits, int64_t row_stride, const Label* labels,
-                                const T* scale, int64_t scale_stride, T* grad, int64_t grad_stride, const Team& team);
+                                const T* scale, int64_t scale_stride, T* grad, int64_t grad_stride, T* loss,
+                                const Team& team);
 
 }  // namespace ingot::kernels

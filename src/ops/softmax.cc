@@ -150,6 +150,7 @@ void check_labels(const Call& call) { require_index_range(call, 1, INT64_MIN, ca
 template <class F>
 void with_labels(const Call& call, void*& scratch, const Team& team, F f) {
   const void *logits = stage_in(call.in(0), scratch, team), *labels = stage_in(call.in(1), scratch, team);
+  if (staging_bytes(call.in(0)) + staging_bytes(call.in(1)) > 0) team.barrier();
   const auto typed = [&](auto* x) {
     if (call.in(1).dtype() == kI32)
       f(x, static_cast<const int32_t*>(labels));
@@ -157,6 +158,61 @@ void with_labels(const Call& call, void*& scratch, const Team& team, F f) {
       f(x, static_cast<const int64_t*>(labels));
   };
   call.in(0).dtype() == kF32 ? typed(static_cast<const float*>(logits)) : typed(static_cast<const double*>(logits));
+}
+
+void reference_loss(const Call& call, const Tensor& loss) {
+  const Tensor& x = call.in(0);
+  for (int64_t r = 0; r < x.size(0); r++) {
+    const int64_t label = index_at(call.in(1), r);
+    double largest = -INFINITY, total = 0;
+    for (int64_t c = 0; c < x.size(1); c++) largest = std::fmax(largest, value(x, {r, 0}, 1, c));
+    for (int64_t c = 0; c < x.size(1); c++) total += std::exp(value(x, {r, 0}, 1, c) - largest);
+    store(loss, {0}, 0, r, label < 0 ? 0 : largest + std::log(total) - value(x, {r, 0}, 1, label));
+  }
+}
+
+constexpr const char* kFused = "it is fused for speed; for second derivatives compose log_softmax and gather";
+
+void infer_labelled_gradient(const Call& call) {
+  infer_labelled(call);
+  require_same_type(call, 0, 2);
+  if (call.in(2).rank() != 1 || call.in(2).size(0) != call.in(0).size(0))
+    fail(call, "dloss does not fit", "give one number per row, [rows]");
+}
+
+void run_labelled_gradient(const Call& call, const Tensor* loss, const Tensor& gradient, void* scratch,
+                           const Team& team) {
+  const int64_t rows = call.in(0).size(0), classes = call.in(0).size(1), step = call.in(2).strides()[0];
+  void *to = stage_out(gradient, scratch), *losses = loss == nullptr ? nullptr : stage_out(*loss, scratch);
+  with_labels(call, scratch, team, [&](auto* logits, auto* labels) {
+    using T = std::remove_const_t<std::remove_pointer_t<decltype(logits)>>;
+    kernels::softmax_cross_entropy_grad(rows, classes, logits, classes, labels, static_cast<const T*>(call.in(2).raw()),
+                                        step, static_cast<T*>(to), classes, static_cast<T*>(losses), team);
+  });
+  unstage(gradient, to, team);
+  if (loss != nullptr) unstage(*loss, losses, team);
+}
+
+void reference_labelled_gradient(const Call& call, const Tensor& gradient) {
+  const Tensor& x = call.in(0);
+  for (int64_t r = 0; r < x.size(0); r++) {
+    const int64_t label = index_at(call.in(1), r);
+    double largest = -INFINITY, total = 0;
+    for (int64_t c = 0; c < x.size(1); c++) largest = std::fmax(largest, value(x, {r, 0}, 1, c));
+    for (int64_t c = 0; c < x.size(1); c++) total += std::exp(value(x, {r, 0}, 1, c) - largest);
+    const double scale = value(call.in(2), {0}, 0, r);
+    for (int64_t c = 0; c < x.size(1); c++) {
+      const double p = std::exp(value(x, {r, 0}, 1, c) - largest) / total;
+      store(gradient, {r, 0}, 1, c, label < 0 ? 0 : (p - (c == label ? 1 : 0)) * scale);
+    }
+  }
+}
+
+void sample_labelled_gradient(Samples& s) {
+  s.add({s.real({1, 1}), s.indices({1}, 0, 1), s.real({1})});
+  s.add({s.real({5, 10}), s.indices({5}, 0, 10), s.real({5})});
+  s.add({s.real({6, 33}), s.indices({6}, -2, 33, kI32), s.real({6})});
+  s.add({s.real({0, 4}), s.indices({0}, 0, 4), s.real({0})});
 }
 
 }  // namespace
@@ -247,7 +303,6 @@ INGOT_OP(softmax_cross_entropy) = {
           void* loss = stage_out(out[0], scratch);
           with_labels(call, scratch, team, [&](auto* logits, auto* labels) {
             using T = std::remove_const_t<std::remove_pointer_t<decltype(logits)>>;
-            team.barrier();
             kernels::softmax_cross_entropy(rows, classes, logits, classes, labels, static_cast<T*>(loss), team);
           });
           unstage(out[0], loss, team);
@@ -255,17 +310,7 @@ INGOT_OP(softmax_cross_entropy) = {
     .scratch = [](const Call& call, const Tensor* out,
                   int) { return staging_bytes(out[0]) + staging_bytes(call.in(0)) + staging_bytes(call.in(1)); },
     .rows = [](const Call& call) { return call.in(0).size(0); },
-    .reference =
-        [](const Call& call, const Tensor* out) {
-          const Tensor& x = call.in(0);
-          for (int64_t r = 0; r < x.size(0); r++) {
-            const int64_t label = index_at(call.in(1), r);
-            double largest = -INFINITY, total = 0;
-            for (int64_t c = 0; c < x.size(1); c++) largest = std::fmax(largest, value(x, {r, 0}, 1, c));
-            for (int64_t c = 0; c < x.size(1); c++) total += std::exp(value(x, {r, 0}, 1, c) - largest);
-            store(out[0], {0}, 0, r, label < 0 ? 0 : largest + std::log(total) - value(x, {r, 0}, 1, label));
-          }
-        },
+    .reference = [](const Call& call, const Tensor* out) { reference_loss(call, out[0]); },
     .gradient = [](Gradient& g) { g.set(0, softmax_cross_entropy_grad(g.in(0), g.in(1), g.dy())); },
     .samples =
         [](Samples& s) {
@@ -283,52 +328,46 @@ INGOT_OP(softmax_cross_entropy_grad) = {
     .family = "softmax",
     .infer =
         [](const Call& call, Specs& out) {
-          infer_labelled(call);
-          require_same_type(call, 0, 2);
-          if (call.in(2).rank() != 1 || call.in(2).size(0) != call.in(0).size(0))
-            fail(call, "dloss does not fit", "give one number per row, [rows]");
+          infer_labelled_gradient(call);
           out.add(call.in(0).dtype(), call.in(0).shape());
         },
     .check = check_labels,
-    .run =
-        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-          const int64_t rows = call.in(0).size(0), classes = call.in(0).size(1), step = call.in(2).strides()[0];
-          void* grad = stage_out(out[0], scratch);
-          with_labels(call, scratch, team, [&](auto* logits, auto* labels) {
-            using T = std::remove_const_t<std::remove_pointer_t<decltype(logits)>>;
-            team.barrier();
-            kernels::softmax_cross_entropy_grad(rows, classes, logits, classes, labels,
-                                                static_cast<const T*>(call.in(2).raw()), step, static_cast<T*>(grad),
-                                                classes, team);
-          });
-          unstage(out[0], grad, team);
-        },
+    .run = [](const Call& call, const Tensor* out, void* scratch,
+              const Team& team) { run_labelled_gradient(call, nullptr, out[0], scratch, team); },
     .scratch = [](const Call& call, const Tensor* out,
                   int) { return staging_bytes(out[0]) + staging_bytes(call.in(0)) + staging_bytes(call.in(1)); },
     .rows = [](const Call& call) { return call.in(0).size(0); },
+    .reference = [](const Call& call, const Tensor* out) { reference_labelled_gradient(call, out[0]); },
+    .not_differentiable = kFused,
+    .samples = sample_labelled_gradient,
+};
+
+INGOT_OP(softmax_cross_entropy_with_grad) = {
+    .name = "softmax_cross_entropy_with_grad",
+    .signature = "softmax_cross_entropy_with_grad(logits, labels, dloss) -> loss, dlogits",
+    .doc = "softmax_cross_entropy and its gradient in one pass: what a plan makes of the two.",
+    .family = "softmax",
+    .infer =
+        [](const Call& call, Specs& out) {
+          infer_labelled_gradient(call);
+          out.add(call.in(0).dtype(), {call.in(0).size(0)});
+          out.add(call.in(0).dtype(), call.in(0).shape());
+        },
+    .check = check_labels,
+    .run = [](const Call& call, const Tensor* out, void* scratch,
+              const Team& team) { run_labelled_gradient(call, &out[0], out[1], scratch, team); },
+    .scratch =
+        [](const Call& call, const Tensor* out, int) {
+          return staging_bytes(out[0]) + staging_bytes(out[1]) + staging_bytes(call.in(0)) + staging_bytes(call.in(1));
+        },
+    .rows = [](const Call& call) { return call.in(0).size(0); },
     .reference =
         [](const Call& call, const Tensor* out) {
-          const Tensor& x = call.in(0);
-          for (int64_t r = 0; r < x.size(0); r++) {
-            const int64_t label = index_at(call.in(1), r);
-            double largest = -INFINITY, total = 0;
-            for (int64_t c = 0; c < x.size(1); c++) largest = std::fmax(largest, value(x, {r, 0}, 1, c));
-            for (int64_t c = 0; c < x.size(1); c++) total += std::exp(value(x, {r, 0}, 1, c) - largest);
-            const double scale = value(call.in(2), {0}, 0, r);
-            for (int64_t c = 0; c < x.size(1); c++) {
-              const double p = std::exp(value(x, {r, 0}, 1, c) - largest) / total;
-              store(out[0], {r, 0}, 1, c, label < 0 ? 0 : (p - (c == label ? 1 : 0)) * scale);
-            }
-          }
+          reference_loss(call, out[0]);
+          reference_labelled_gradient(call, out[1]);
         },
-    .not_differentiable = "it is fused for speed; for second derivatives compose log_softmax and gather",
-    .samples =
-        [](Samples& s) {
-          s.add({s.real({1, 1}), s.indices({1}, 0, 1), s.real({1})});
-          s.add({s.real({5, 10}), s.indices({5}, 0, 10), s.real({5})});
-          s.add({s.real({6, 33}), s.indices({6}, -2, 33, kI32), s.real({6})});
-          s.add({s.real({0, 4}), s.indices({0}, 0, 4), s.real({0})});
-        },
+    .not_differentiable = kFused,
+    .samples = sample_labelled_gradient,
 };
 
 }  // namespace ingot

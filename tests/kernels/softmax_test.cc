@@ -149,7 +149,7 @@ void check_cross_entropy() {
     const std::vector<T> scale{1, 2, 3, 4, 5, 6, 7};
     softmax_cross_entropy(rows, classes, x.data(), stride, labels.data(), loss.data(), Team());
     softmax_cross_entropy_grad(rows, classes, x.data(), stride, labels.data(), scale.data(), 1, grad.data(), stride,
-                               Team());
+                               static_cast<decltype(grad.data())>(nullptr), Team());
     for (int64_t r = 0; r < rows; ++r) {
       const size_t row = static_cast<size_t>(r * stride), i = static_cast<size_t>(r);
       const std::vector<T> logits(x.begin() + r * stride, x.begin() + r * stride + classes);
