@@ -56,7 +56,7 @@ class Measurement {
     int64_t now = now_ns();
     for (Step* step : plan_.list) {
       slot->arrive = slot->begin = now;
-      if (team.size() > 1 && step->barrier) {
+      if (team.size() > 1 && (step->barrier || team.size() != plan_.threads)) {
         team.barrier();
         slot->begin = now = now_ns();
       }
@@ -103,7 +103,8 @@ class Statistics {
       idle += static_cast<double>(waited);
       times_[i].busy.push_back(static_cast<float>(busy));
       times_[i].wait.push_back(static_cast<float>(waited) / static_cast<float>(m.workers()));
-      if (i + 1 < times_.size() && !plan_.list[i + 1]->barrier && !plan_.list[i]->asks) continue;
+      const bool everywhere = m.workers() != plan_.threads;  // a smaller team meets before every step
+      if (i + 1 < times_.size() && !plan_.list[i + 1]->barrier && !plan_.list[i]->asks && !everywhere) continue;
       // All meet here: the time since they last met is that of whoever came last.
       int last = 0;
       for (int w = 1; w < m.workers(); w++)

@@ -176,6 +176,19 @@ TEST(Picture, StableAndWellFormed) {
   }
 }
 
+// What is drawn as captured does not depend on what passes make of it.
+TEST(Picture, CapturedIsBeforeThePasses) {
+  const auto f = [](const Tensor& x) {
+    return sum(pow(transpose(x), 2.0) + x * 1.0 + ones({5, 5})) + sum(transpose(transpose(x)));
+  };
+  std::vector<std::string> all(pass_names().begin(), pass_names().end());
+  std::erase(all, "cse");
+  const std::string with = compile(f, {{5, 5}}).dot(false);
+  EXPECT_EQ(compile(f, {{5, 5}}, {.without = all}).dot(false), with);
+  EXPECT_NE(with.find("pow_scalar"), std::string::npos) << with;
+  for (const std::string& pass : all) EXPECT_EQ(compile(f, {{5, 5}}, {.without = {pass}}).dot(false), with) << pass;
+}
+
 // Every parameter is there as a source and as a result.
 TEST(Picture, ShowsWhatIsUpdated) {
   Net net;

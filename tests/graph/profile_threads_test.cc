@@ -82,6 +82,23 @@ TEST_P(ProfileThreads, LeavesTheUsersMemoryAsItWas) {
   EXPECT_NE(all(), before);
 }
 
+// A plan laid out for more workers than there are meets before every step.
+TEST(ProfileTeam, SmallerThanPlanned) {
+  const int before = threads();
+  set_threads(3);
+  Net net;
+  Plan plan = net.compile(3);
+  set_threads(2);
+  const Profile p = plan.profile(5);
+  double sum = p.rest_share;
+  for (const StepProfile& s : p.steps) {
+    EXPECT_LE(s.workers, 2);
+    sum += s.share;
+  }
+  EXPECT_NEAR(sum, 1, 1e-6);
+  set_threads(before);
+}
+
 INSTANTIATE_TEST_SUITE_P(Profile, ProfileThreads, testing::Values(1, 2, 3));
 
 }  // namespace
