@@ -189,8 +189,7 @@ double bytes_of(Step& step) {
 
 double least_us(const StepProfile& s, bool doubles) {
   const double gflops = graph::peak_gflops(s.workers) / (doubles ? 2 : 1);
-  const double gbps = graph::peak_gbps(static_cast<size_t>(s.bytes / s.workers), s.workers);
-  return std::max(s.flops / gflops, s.bytes / gbps) / 1000;
+  return std::max(s.flops / gflops, graph::least_ns(s.bytes / s.workers, s.workers)) / 1000;
 }
 
 // The fewest steps that make up most of the time.

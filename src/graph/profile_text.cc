@@ -108,7 +108,9 @@ std::string bottleneck(const Profile& p, const std::vector<size_t>& slowest) {
   if (longest != p.steps.end() && longest->wait_us > 0)
     text += ", longest at the barrier before step " + std::to_string(longest - p.steps.begin()) + " (" +
             microseconds(longest->wait_us) + " µs)";
-  return text + ".\n";
+  text += ".\n";
+  if (p.wait_share > 0.5) text += "  Do other programs use the cores? Run it again when the machine is quiet.\n";
+  return text;
 }
 
 // Nanoseconds as microseconds with a point, whatever the locale.
