@@ -44,8 +44,8 @@ class Backward {
         if (v != kAbsent) used[static_cast<size_t>(graph_.value(v).node)] = true;
       if (std::find(blocked_.begin(), blocked_.end(), id) == blocked_.end()) continue;
       const Op& op = *graph_.node(id).op;
-      const std::string entry = graph_.label(graph_.node(id)) +
-                                (op.gradient == nullptr ? std::string(" (") + op.not_differentiable + ")" : "");
+      const std::string entry =
+          graph_.label(graph_.node(id)) + (op.gradient == nullptr ? std::string(" (") + op.not_differentiable + ")" : "");
       if (text.find(entry) == std::string::npos) text += (text.empty() ? "" : ", ") + entry;
     }
     return text;

@@ -222,7 +222,8 @@ class Lowering {
   }
 
   void check_limit() {
-    const size_t need = program_.arena_bytes + program_.output_bytes + program_.scratch_bytes + program_.constant_bytes;
+    const size_t need =
+        program_.arena_bytes + program_.output_bytes + program_.scratch_bytes + program_.constant_bytes;
     if (options_.byte_limit == 0 || need <= options_.byte_limit) return;
     std::vector<Buffer> largest = program_.buffers;
     for (const Tensor& t : program_.constants)

@@ -1,5 +1,6 @@
 // A profile in words, and as a trace.
 #include <algorithm>
+#include <cmath>
 
 #include "graph/text.h"
 #include "ingot/memory.h"
@@ -25,7 +26,7 @@ std::string operations(double flops) {
 // Eighths of a character, ten characters for the whole.
 std::string bar(double share) {
   static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int eighths = static_cast<int>(std::clamp(share, 0.0, 1.0) * 80 + 0.5);
+  const auto eighths = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * 80));
   std::string text;
   for (int i = 0; i < eighths / 8; i++) text += "█";
   return text + kEighths[eighths % 8];
@@ -166,6 +167,7 @@ std::string Profile::by_op() const {
   }
   std::stable_sort(sums.begin(), sums.end(), [](const Sum& a, const Sum& b) { return a.share > b.share; });
   std::vector<Row> rows;
+  rows.reserve(sums.size());
   for (const Sum& s : sums)
     rows.push_back({graph::shortened(s.op, 44), std::to_string(s.count), microseconds(s.us), per_cent(s.share),
                     bar(s.share), s.flops > 0 ? operations(s.flops) : "",
