@@ -108,6 +108,8 @@ struct Profile {
   /// A table: time, share, FLOPs, bytes, share of the roofline; and where the time goes. In the order of the steps, or
   /// the slowest first.
   std::string table(bool by_time = false) const;
+  /// A table with all steps that do the same as one row: how many, their time, FLOPs and bytes. The slowest first.
+  std::string by_op() const;
   /// The last run as a trace for Perfetto or chrome://tracing, with one track per worker (JSON).
   std::string chrome_trace() const;
 };
