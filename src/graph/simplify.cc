@@ -306,10 +306,20 @@ void copy_views(Graph& graph) {
   const size_t count = graph.nodes.size();
   std::vector<Node> nodes;
   std::vector<NodeId> moved(count);
+  // Views of memory of the user's show what is there when they are read, not when they are made: they stay.
+  std::vector<bool> stays(count);
+  for (size_t id = 0; id < count; id++) {
+    const Node& n = graph.nodes[id];
+    if (n.dead || !n.is_view()) continue;
+    const Node& root = graph.producer(graph.root(n.first));
+    stays[id] = root.kind == NodeKind::kBound && !root.constant;
+  }
+  std::vector<size_t> copied;  // by their new numbers
   for (size_t id = 0; id < count; id++) {
     moved[id] = static_cast<NodeId>(nodes.size());
     nodes.push_back(std::move(graph.nodes[id]));
-    if (nodes.back().dead || !nodes.back().is_view()) continue;
+    if (nodes.back().dead || !nodes.back().is_view() || stays[id]) continue;
+    copied.push_back(nodes.size() - 1);
     const ValueId view = nodes.back().first;
     Node copy;
     copy.op = &known().copy;
@@ -326,12 +336,9 @@ void copy_views(Graph& graph) {
   graph.nodes = std::move(nodes);
   for (Node& n : graph.nodes)
     for (NodeId& a : n.after) a = moved[static_cast<size_t>(a)];
-  for (size_t id = 0; id + 1 < graph.nodes.size(); id++)
-    if (!graph.nodes[id].dead && graph.nodes[id].is_view())
-      replace.set(graph.nodes[id].first, graph.nodes[id + 1].first);
+  for (const size_t id : copied) replace.set(graph.nodes[id].first, graph.nodes[id + 1].first);
   replace.apply();
-  for (size_t id = 0; id + 1 < graph.nodes.size(); id++)
-    if (!graph.nodes[id].dead && graph.nodes[id].is_view()) graph.nodes[id + 1].inputs = {graph.nodes[id].first};
+  for (const size_t id : copied) graph.nodes[id + 1].inputs = {graph.nodes[id].first};
 }
 
 }  // namespace ingot::graph
