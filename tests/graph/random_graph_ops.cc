@@ -253,6 +253,49 @@ bool RandomGraph::add_rows(size_t x) {
   }
 }
 
+// Ops with several results, of which some or all are used; conversions; indices.
+bool RandomGraph::add_several(size_t x) {
+  const Tensor t = values_[x];
+  if (t.rank() < 1) return false;
+  const int64_t axis = random_.below(t.rank()), size = t.shape()[static_cast<int>(axis)];
+  const Info info{infos_[x].exact};
+  switch (random_.below(5)) {
+    case 0:
+      if (options_.smooth) return false;
+      add_line("sort(" + at(x) + ")", info, [=](const Values& v) { return sort(v[x], axis)[0]; });
+      return true;
+    case 1: {
+      if (t.rank() < 2 || t.numel() / t.size(1) < 2) return false;
+      add_line("batch_norm(" + at(x) + ")", {}, [=](const Values& v) {
+        const auto r = batch_norm(v[x], {}, {}, 0.1);
+        Dims columns = Dims::filled(v[x].rank(), 1);
+        columns[1] = v[x].size(1);
+        return r[0] + reshape(r[1], columns);
+      });
+      return true;
+    }
+    case 2: {
+      const int64_t seed = random_.below(1000);
+      add_line("dropout(" + at(x) + ")", {}, [=](const Values& v) { return dropout(v[x], 0.3, seed)[0]; });
+      return true;
+    }
+    case 3: {
+      std::vector<int64_t> picks;
+      for (int64_t i = 1 + random_.below(size); i > 0; i--) picks.push_back(random_.below(size));
+      const Tensor indices = Tensor::from(picks);
+      add_line("index_select(" + at(x) + ")", info, [=](const Values& v) { return index_select(v[x], indices, axis); });
+      return true;
+    }
+    default: {  // exact numbers may lose digits and stay comparable
+      if (!info.exact || options_.smooth) return false;
+      const DType type = options_.dtype, other = type == kF64 ? kF32 : kF64;
+      add_line("there and back(" + at(x) + ")", info,
+               [=](const Values& v) { return to(relu(to(v[x], other)), type); });
+      return true;
+    }
+  }
+}
+
 bool RandomGraph::add_join(size_t x) {
   const Tensor t = values_[x];
   if (t.rank() < 1 || t.numel() * 2 > options_.most) return false;
