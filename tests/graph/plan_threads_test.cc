@@ -52,7 +52,8 @@ TEST_F(PlanThreads, TrainingIsTheSameWithoutEveryPass) {
     const PlanOptions options{.without = {pass}};
     const std::vector<Tensor> alone = trained(1, 3, options);
     for (int n : {2, 4})
-      expect_same(trained(n, 3, options), alone, std::string("without ") + pass + ", " + std::to_string(n) + " threads");
+      expect_same(trained(n, 3, options), alone,
+                  std::string("without ") + pass + ", " + std::to_string(n) + " threads");
   }
 }
 
@@ -90,8 +91,9 @@ TEST_F(PlanThreads, RandomGraphsOversubscribed) {
         for (const Tensor& t : plan.run(graph.input_pointers())) results.push_back(clone(t));
         for (const Tensor& t : graph.states()) results.push_back(clone(t));
         if (first.empty()) first = results;
-        expect_same(results, first, "seed " + std::to_string(seed) + ", " + std::to_string(n) + " threads\n" +
-                                        graph.text() + plan.describe(true));
+        expect_same(results, first,
+                    "seed " + std::to_string(seed) + ", " + std::to_string(n) + " threads\n" + graph.text() +
+                        plan.describe(true));
         if (HasFatalFailure()) return;
       }
     }

@@ -62,8 +62,7 @@ Plan plan_on_bound(const Case& c, const PlanOptions& options) {
 
 void expect_same(const std::vector<Tensor>& eager, std::span<const Tensor> planned, const std::string& what) {
   ASSERT_EQ(eager.size(), planned.size());
-  for (size_t i = 0; i < eager.size(); i++)
-    ASSERT_TRUE(same_bits(planned[i], eager[i])) << what << ", result " << i;
+  for (size_t i = 0; i < eager.size(); i++) ASSERT_TRUE(same_bits(planned[i], eager[i])) << what << ", result " << i;
 }
 
 TEST_P(PlannedOp, EqualsEager) {
@@ -100,8 +99,9 @@ TEST_P(PlannedOp, EqualsEagerOnBoundTensors) {
           for (int n : {1, 3}) {
             set_threads(n);
             Plan plan = plan_on_bound(placed.call, options_for(n, passes));
-            expect_same(eager, plan.run(), describe(c) + (passes ? "" : ", no passes") + ", bound " +
-                                               name(layouts[0]) + ", threads " + std::to_string(n));
+            expect_same(eager, plan.run(),
+                        describe(c) + (passes ? "" : ", no passes") + ", bound " + name(layouts[0]) + ", threads " +
+                            std::to_string(n));
             if (HasFatalFailure()) return;
           }
         }

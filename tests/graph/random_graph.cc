@@ -44,8 +44,8 @@ size_t RandomGraph::bind(const Dims& shape, double low, double high) {
 size_t RandomGraph::random_value(bool any_type) {
   while (true) {  // later ones more often, so that graphs grow deep
     const auto n = static_cast<int64_t>(values_.size());
-    const auto v = static_cast<size_t>(random_.chance(0.6) ? n - 1 - random_.below(std::min<int64_t>(n, 4))
-                                                           : random_.below(n));
+    const auto v =
+        static_cast<size_t>(random_.chance(0.6) ? n - 1 - random_.below(std::min<int64_t>(n, 4)) : random_.below(n));
     if (values_[v].defined() && (any_type || !infos_[v].is_bool)) return v;
   }
 }
