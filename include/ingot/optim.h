@@ -108,6 +108,8 @@ class TrainStep {
   }
   /// The same for a list. Inputs have exactly the shapes and types that the step was made for.
   float run(std::span<const Tensor* const> inputs);
+  /// Plan::profile of the step on these inputs; parameters and state are put back afterwards.
+  Profile profile(int runs, std::span<const Tensor* const> inputs);
 
   Plan& plan() { return plan_; }
   const Plan& plan() const { return plan_; }
@@ -120,6 +122,7 @@ class TrainStep {
   const Tensor& state() const { return state_; }
 
  private:
+  std::span<const Tensor* const> with_counters(std::span<const Tensor* const> inputs);
   Plan plan_;
   Tensor state_, lr_tensor_, step_tensor_;
   std::vector<const Tensor*> inputs_;  // room for the inputs of a run, lr and step

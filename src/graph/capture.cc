@@ -87,6 +87,12 @@ ValueId Capture::value_of(const Tensor& t) {
   return graph_.nodes.back().first;
 }
 
+bool Capture::is_written(const Tensor& memory) const {
+  for (const Touch& w : writes_)
+    if (overlaps(w.memory, memory)) return true;
+  return false;
+}
+
 std::string_view Capture::scope_name() {
   if (!scope_known_) scope_ = graph_.keep(path_);
   scope_known_ = true;
@@ -303,6 +309,9 @@ Tensor with_seed(const char* op, const Tensor& seed, Draw draw) {
   const graph::Node& root = g.producer(g.root(c->value_of(seed)));
   if (root.kind == graph::NodeKind::kOp)
     throw Error(std::string(op) + ": the seed is computed inside the plan — make it an input, or a tensor of your own");
+  if (root.kind == graph::NodeKind::kBound && c->is_written(root.bound))
+    throw Error(std::string(op) +
+                ": the seed is written inside the plan, but read when a run starts — make it an input");
   c->set_seed(&seed);
   try {
     const Tensor result = draw(0);

@@ -30,6 +30,8 @@ class Capture final : public Recorder {
   Graph& graph() { return graph_; }
   void finish(const std::vector<NamedTensor>& outputs);
   int shared_calls() const { return shared_calls_; }
+  /// Has the function written to this memory?
+  bool is_written(const Tensor& memory) const;
 
   // What is recorded meanwhile belongs to a scope, a checkpoint region, a seed, a second computation.
   void enter_scope(std::string_view name);

@@ -227,9 +227,11 @@ class Lowering {
     std::vector<Buffer> largest = program_.buffers;
     for (const Tensor& t : program_.constants)
       largest.push_back({"a constant " + to_string(t.shape()), t.storage()->bytes, 0, 0, 0, false});
+    largest.push_back({"scratch of the kernels", program_.scratch_bytes, 0, 0, 0, false});
     std::sort(largest.begin(), largest.end(), [](const Buffer& a, const Buffer& b) { return a.bytes > b.bytes; });
-    std::string text = "compile: \"" + options_.plan_name + "\" needs " + format_bytes(need) + ", the limit is " +
-                       format_bytes(options_.byte_limit) + "; the largest values are";
+    std::string text = "compile: \"" + options_.plan_name + "\" needs " +
+                       (program_.arena.defined() ? "" : "at least ") + format_bytes(need) + ", the limit is " +
+                       format_bytes(options_.byte_limit) + "; the largest parts are";
     for (size_t i = 0; i < std::min<size_t>(5, largest.size()); i++)
       text += (i == 0 ? " " : ", ") + largest[i].name + " (" + format_bytes(largest[i].bytes) + ")";
     throw Error(text + " — use a smaller batch, or checkpoint() around parts whose values can be computed again");

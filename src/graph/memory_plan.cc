@@ -68,9 +68,9 @@ size_t peak_of(const std::vector<Lifetime>& all, std::vector<size_t>& at_step) {
 // What sticks out of the live peak was placed too late: it is moved towards the front of the order, again and again,
 // for as long as that is worth its time. The steps are pseudo-random, the same for the same lifetimes.
 void improve(const std::vector<Lifetime>& all, Placement& placement, std::vector<int> order, MemoryPlan& plan) {
-  constexpr size_t kMostWork = 8'000'000, kMostTries = 400;  // comparisons: some 10 ms
+  constexpr size_t kMostWork = 4'000'000, kMostTries = 400;  // comparisons: some milliseconds
   const size_t pairs = all.size() * all.size() + 1;
-  const size_t enough = plan.live_peak + plan.live_peak / 100;
+  const size_t enough = plan.live_peak + plan.live_peak / 20;
   uint64_t state = 1;
   for (size_t tries = std::min(kMostTries, kMostWork / pairs); tries > 0 && plan.bytes > enough; tries--) {
     std::vector<size_t> late;  // positions in the order of those that reach the top

@@ -126,6 +126,10 @@ Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs,
   impl->threads = options.threads > 0 ? options.threads : threads();
   impl->program = graph::lower(g, groups, {with("in_place"), impl->threads, options.byte_limit, options.name});
   graph::schedule(impl->program, impl->threads);
+  if (!impl->program.wide && impl->threads > 1) {  // too small to share: scratch for one is enough
+    impl->threads = 1;
+    impl->program = graph::lower(g, groups, {with("in_place"), 1, options.byte_limit, options.name});
+  }
   report("chains", count_of(fused, "node") + " joined to a neighbour");
   report("gemm_epilogue", count_of(followed, "product") + " with a chain");
   report("reduce", count_of(folded, "reduction") + " fed by a chain");
@@ -145,11 +149,29 @@ void Plan::Impl::finish() {
           moves.push_back({&t, static_cast<int>(i),
                            reinterpret_cast<intptr_t>(t.raw()) - reinterpret_cast<intptr_t>(program.inputs[i].raw())});
     });
+    step->each_tensor([&](Tensor& t, bool writes) {
+      if (!writes || t.numel() == 0 || t.shares_storage(program.arena)) return;
+      const graph::Footprint f = graph::whole(t, true);
+      const auto* first = reinterpret_cast<const std::byte*>(f.start);
+      written.emplace_back(first, first + f.width);
+    });
     list.push_back(step.get());
     if (auto* op = dynamic_cast<graph::OpStep*>(step.get()); op != nullptr && op->wants_before_run())
       prepared.push_back(step.get());
     if (auto* check = dynamic_cast<graph::CheckStep*>(step.get())) checks.push_back(check);
   }
+  // Neighbours become one: most of it is a few slabs.
+  std::sort(written.begin(), written.end());
+  size_t kept = 0;
+  for (size_t i = 1; i < written.size(); i++) {
+    if (written[i].first <= written[kept].second + 64)
+      written[kept].second = std::max(written[kept].second, written[i].second);
+    else
+      written[++kept] = written[i];
+  }
+  if (!written.empty()) written.resize(kept + 1);
+  for (const InputSpec& s : specs)
+    specs_bytes.push_back(static_cast<size_t>(element_count(s.shape)) * size_of(s.dtype));
   touch_pages();
 }
 
@@ -178,9 +200,11 @@ void Plan::Impl::bind(std::span<const Tensor* const> inputs) {
   }
   for (size_t i = 0; i < inputs.size(); i++) {
     base[i] = inputs[i]->raw();
-    const std::byte *own = static_cast<std::byte*>(program.results.raw()), *at = static_cast<std::byte*>(base[i]);
-    const bool result = at >= own && at < own + program.results.numel();  // of the last run: this one overwrites it
-    if (inputs[i]->is_contiguous() && !result) continue;
+    const auto* at = static_cast<const std::byte*>(base[i]);
+    const auto* end = at + specs_bytes[i];
+    bool overwritten = false;
+    for (const auto& [first, last] : written) overwritten = overwritten || (at < last && first < end);
+    if (inputs[i]->is_contiguous() && !overwritten) continue;
     if (!staged[i].defined()) staged[i] = Tensor::empty(specs[i].shape, specs[i].dtype);
     copy_into(staged[i], *inputs[i]);
     base[i] = staged[i].raw();

@@ -38,8 +38,8 @@ void Plan::Impl::run_checked() {
     else
       step->run(Team());
     if (step->asks && static_cast<graph::CheckStep*>(step)->failure != nullptr) return;
-    step->each_tensor([&](Tensor& t, bool written) {
-      if (!written || all_finite(t)) return;
+    step->each_tensor([&](Tensor& t, bool writes) {
+      if (!writes || all_finite(t)) return;
       std::string inputs;
       step->each_tensor([&](Tensor& in, bool out) {
         if (!out && !all_finite(in)) inputs = "; an operand was not finite already";

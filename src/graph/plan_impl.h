@@ -16,6 +16,7 @@ namespace ingot {
 struct Plan::Impl {
   PlanOptions options;
   std::vector<InputSpec> specs;
+  std::vector<size_t> specs_bytes;
   graph::Graph graph;
   graph::Program program;
   std::vector<graph::PassReport> reports;
@@ -33,6 +34,8 @@ struct Plan::Impl {
   std::vector<Move> moves;
   std::vector<Tensor> staged;  // contiguous copies of strided inputs
   std::vector<void*> base;     // where the inputs of this run are
+  // Memory that a run writes and that an input may lie in: results of the last run, tensors of the user's.
+  std::vector<std::pair<const std::byte*, const std::byte*>> written;
   std::atomic<bool> running{false};
 
   void finish();

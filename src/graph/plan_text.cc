@@ -73,8 +73,9 @@ std::string line(const char* format, auto... values) {
 std::string Plan::describe(bool by_node) const {
   const Impl& p = impl();
   const PlanBytes b = bytes();
-  std::string text = line("%s: %d ops captured, %d steps, %d thread%s, %d barriers\n", p.options.name.c_str(),
-                          p.captured, step_count(), p.threads, p.threads == 1 ? "" : "s", p.program.barriers);
+  std::string text = line("%s: %d ops captured, %d step%s, %d thread%s, %d barrier%s\n", p.options.name.c_str(),
+                          p.captured, step_count(), step_count() == 1 ? "" : "s", p.threads, p.threads == 1 ? "" : "s",
+                          p.program.barriers, p.program.barriers == 1 ? "" : "s");
   text += "passes\n";
   for (const graph::PassReport& r : p.reports) text += line("  %-14s %s\n", r.name.c_str(), r.what.c_str());
   text += "steps\n";

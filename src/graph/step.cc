@@ -1,6 +1,7 @@
 #include "graph/step.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "ingot/error.h"
@@ -9,9 +10,7 @@
 #include "ops/elementwise.h"
 
 namespace ingot::graph {
-namespace {
 
-// The bytes between a tensor's first and last element, as one piece.
 Footprint whole(const Tensor& t, bool write) {
   Footprint f;
   f.write = write;
@@ -27,7 +26,31 @@ Footprint whole(const Tensor& t, bool write) {
   return f;
 }
 
+namespace {
+
+std::string number_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
 }  // namespace
+
+std::string attrs_text(const Attrs& attrs) {
+  std::string text;
+  for (int i = 0; i < attrs.size(); i++) {
+    const Attr& a = attrs[i];
+    if (a.kind == Attr::Kind::kPointer) continue;
+    if (!text.empty()) text += ", ";
+    text += a.name;
+    text += '=';
+    if (a.kind == Attr::Kind::kInt) text += std::to_string(a.integer);
+    if (a.kind == Attr::Kind::kReal) text += number_text(a.real);
+    if (a.kind == Attr::Kind::kInts) text += to_string(a.ints);
+    if (a.kind == Attr::Kind::kText) text += a.text;
+  }
+  return text;
+}
 
 bool meet(const Footprint& a, const Footprint& b) {
   if (a.width <= 0 || b.width <= 0 || a.rows <= 0 || b.rows <= 0) return false;
@@ -125,6 +148,7 @@ std::string OpStep::detail() const {
     if (!text.empty()) text += ", ";
     text += t.defined() ? to_string(t.shape()) : std::string("-");
   }
+  if (const std::string constants = attrs_text(attrs_); !constants.empty()) text += "; " + constants;
   return text;
 }
 
@@ -150,9 +174,8 @@ TileProgram::Instruction instruction(const Op& op, const Attrs& attrs, int input
   i.fn = op.tile(type);
   i.type = type;
   i.inputs = inputs;
-  int n = 0;
   for (int k = 0; k < attrs.size(); k++)
-    if (attrs[k].kind == Attr::Kind::kReal) i.params[n++] = attrs[k].real;
+    if (attrs[k].kind == Attr::Kind::kReal) i.params[i.param_count++] = attrs[k].real;
   return i;
 }
 
@@ -170,6 +193,7 @@ std::string code_text(const TileProgram& program) {
     text += " = ";
     text += i.name;
     for (int k = 0; k < i.inputs; k++) add_slot(k == 0 ? " " : ", ", i.in[k]);
+    for (int k = 0; k < i.param_count; k++) text += ", " + number_text(i.params[k]);
   }
   return text;
 }

@@ -21,6 +21,9 @@ struct Footprint {
   bool write = false;
 };
 
+/// The bytes between a tensor's first and last element, as one piece.
+Footprint whole(const Tensor& t, bool write);
+
 /// True if some byte is in both (errs towards true for different pitches).
 bool meet(const Footprint& a, const Footprint& b);
 
@@ -57,6 +60,9 @@ class Step {
   bool asks = false;     // may find the plan's values wrong; then the walk ends
   int position = -1;
 };
+
+/// "axis=1, eps=1e-05": the constants of a call.
+std::string attrs_text(const Attrs& attrs);
 
 /// One op of the table.
 class OpStep final : public Step {

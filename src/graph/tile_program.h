@@ -32,6 +32,7 @@ class TileProgram {
     Slot out;
     unsigned scalars = 0;  // inputs that are one element repeated
     double params[kMaxAttrs] = {};
+    int param_count = 0;
   };
   static constexpr int kRegisters = 10, kExternals = 16;
 

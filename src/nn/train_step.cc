@@ -59,7 +59,9 @@ TrainStep::TrainStep(const PlanFunction& loss, const ParameterSlab& slab, const 
   plan_ = compile_function(step, all, with_roles);
 }
 
-float TrainStep::run(std::span<const Tensor* const> inputs) {
+// The inputs of the plan: the user's, the learning rate and the number of the step.
+std::span<const Tensor* const> TrainStep::with_counters(std::span<const Tensor* const> inputs) {
+  if (inputs_.empty()) throw Error("train step: empty — it was moved from");
   if (inputs.size() + 2 != inputs_.size())
     throw Error("train step: " + std::to_string(inputs.size()) + " inputs given — it was made for " +
                 std::to_string(inputs_.size() - 2));
@@ -68,9 +70,17 @@ float TrainStep::run(std::span<const Tensor* const> inputs) {
   inputs_[inputs.size() + 1] = &step_tensor_;
   *lr_tensor_.data<float>() = lr_;
   *step_tensor_.data<int64_t>() = steps_ + 1;
-  const std::span<const Tensor> results = plan_.run(inputs_);
+  return inputs_;
+}
+
+float TrainStep::run(std::span<const Tensor* const> inputs) {
+  const std::span<const Tensor> results = plan_.run(with_counters(inputs));
   steps_++;
   return results[0].item<float>();
+}
+
+Profile TrainStep::profile(int runs, std::span<const Tensor* const> inputs) {
+  return plan_.profile(runs, with_counters(inputs));
 }
 
 }  // namespace ingot

@@ -91,7 +91,8 @@ void require_index_range(const Call& call, int i, int64_t low, int64_t high) {
     const int64_t index = index_at(t, k);
     if (index < low || index >= high)
       fail(call, "index " + std::to_string(index) + " at position " + std::to_string(k) + " is out of range",
-           "indices must lie in " + std::to_string(low) + " … " + std::to_string(high - 1));
+           low == INT64_MIN ? "indices must be less than " + std::to_string(high)
+                            : "indices must lie in " + std::to_string(low) + " … " + std::to_string(high - 1));
   }
 }
 

@@ -148,7 +148,7 @@ TEST(Picture, Golden) {
   n0 -> n3;
 }
 )");
-  EXPECT_EQ(plan.dump(), R"(0 gemm fc/matmul+tanh+multiply_scalar : 2x3x4 NN; r0 = tanh m0; m1 = multiply_scalar r0
+  EXPECT_EQ(plan.dump(), R"(0 gemm fc/matmul+tanh+multiply_scalar : 2x3x4 NN; r0 = tanh m0; m1 = multiply_scalar r0, 2
 arena 0
 )");
 }
