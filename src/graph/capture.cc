@@ -314,7 +314,7 @@ Tensor with_seed(const char* op, const Tensor& seed, Draw draw) {
                 ": the seed is written inside the plan, but read when a run starts — make it an input");
   c->set_seed(&seed);
   try {
-    const Tensor result = draw(0);
+    Tensor result = draw(0);
     c->set_seed(nullptr);
     return result;
   } catch (...) {

@@ -204,6 +204,7 @@ class Lowering {
       std::vector<Tensor> out;
       const Tensor none{};
       for (const ValueId v : n.inputs) in.push_back(v == kAbsent ? &none : &graph_.symbol(v));
+      out.reserve(static_cast<size_t>(n.count));
       for (int k = 0; k < n.count; k++)
         out.push_back(n.stored(k) != nullptr ? *n.stored(k) : graph_.symbol(n.first + k));
       const size_t bytes = n.op->scratch({*n.op, in, *n.attrs}, out.data(), options_.threads);

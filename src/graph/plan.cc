@@ -26,7 +26,7 @@ void check_options(const PlanOptions& options) {
     if (std::find(std::begin(kPasses), std::end(kPasses), name) == std::end(kPasses)) {
       std::string all;
       for (const char* p : kPasses) all += (all.empty() ? "" : ", ") + std::string(p);
-      throw Error("compile: no pass is named \"" + name + "\" — the passes are " + all);
+      throw Error(std::string("compile: no pass is named \"").append(name) + "\" — the passes are " + all);
     }
   if (options.threads < 0 || options.threads > 256)
     throw Error("compile: " + std::to_string(options.threads) + " threads — give 1 to 256, or 0 for threads()");

@@ -118,12 +118,13 @@ struct Resolved {
 // jump per step, each predicted by its own history.
 template <class B, class T>
 int64_t run_blocks(const ChainStep* steps, int count, char* const* arrays, int64_t at, int64_t n) {
-#define INGOT_BINARY_OPS(X)                                                                                  \
-  X(kLoad)                                                                                                   \
-  X(kAdd)                                                                                                    \
-  X(kSubtract) X(kSubtractFrom) X(kMultiply) X(kDivide) X(kDivideInto) X(kMinimum) X(kMinimumOf) X(kMaximum) \
-      X(kMaximumOf) X(kAddScaled) X(kAddToScaled) X(kReluGrad) X(kReluGradOf) X(kLimitBelow) X(kLimitAbove)
+// clang-format off
+#define INGOT_BINARY_OPS(X)                                                                            \
+  X(kLoad) X(kAdd) X(kSubtract) X(kSubtractFrom) X(kMultiply) X(kDivide) X(kDivideInto) X(kMinimum)    \
+  X(kMinimumOf) X(kMaximum) X(kMaximumOf) X(kAddScaled) X(kAddToScaled) X(kReluGrad) X(kReluGradOf)    \
+  X(kLimitBelow) X(kLimitAbove)
 #define INGOT_UNARY_OPS(X) X(kRelu) X(kNegate) X(kAbs) X(kSquare) X(kSqrt) X(kReciprocal)
+  // clang-format on
 
   const hn::ScalableTag<T> d;
   const int64_t size = static_cast<int64_t>(hn::Lanes(d)) * B::kVectors;
