@@ -458,9 +458,13 @@ class Lowering {
     gemm.b_row = b.strides()[linear ? 1 : 0];
     gemm.b_col = b.strides()[linear ? 0 : 1];
     gemm.c_row = gemm.n;
-    if (graph_.producer(graph_.root(n.inputs[1])).constant && gemm.b_col != 1 && gemm.m > 1) {
-      b = clone(linear ? transpose(b) : b);  // rows one after the other, so that the kernel need not pack them
-      gemm.b_row = gemm.n, gemm.b_col = 1;
+    if (graph_.producer(graph_.root(n.inputs[1])).constant && gemm.m > 1 && gemm.n > 1) {
+      const Tensor packed = Tensor::empty({kernels::gemm_packed_size<T>(gemm.k, gemm.n)}, dtype_of<T>);
+      kernels::gemm_pack(gemm.k, gemm.n, static_cast<const T*>(b.raw()), gemm.b_row, gemm.b_col,
+                         static_cast<T*>(packed.raw()));
+      b = packed;
+      gemm.b_packed = true;
+      gemm.b_row = gemm.b_col = 1;
       program_.constants.push_back(b);
       program_.constant_bytes += b.storage()->bytes;
     }

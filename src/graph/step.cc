@@ -510,7 +510,7 @@ void GemmStep<T>::footprints(int rank, int size, std::vector<Footprint>& out) co
   };
   if (p.batch0 >= p.batch1) return;
   matrix(a_, r.row0, r.row1, gemm_.a_row, 0, gemm_.k, gemm_.a_col, false);
-  matrix(b_, 0, gemm_.k, gemm_.b_row, r.col0, r.col1, gemm_.b_col, false);
+  if (!gemm_.b_packed) matrix(b_, 0, gemm_.k, gemm_.b_row, r.col0, r.col1, gemm_.b_col, false);
   matrix(c_, r.row0, r.row1, gemm_.c_row, r.col0, r.col1, gemm_.c_col, true);
   if (bias_.defined()) out.push_back(whole(bias_, false));
   if (!epilogue_.code.empty()) program_footprints(epilogue_, r, out);
@@ -542,7 +542,10 @@ template <class T>
 std::string GemmStep<T>::detail() const {
   static constexpr const char* kActivation[] = {"", " relu"};
   std::string text = std::to_string(gemm_.m) + "x" + std::to_string(gemm_.k) + "x" + std::to_string(gemm_.n) +
-                     (gemm_.a_col == 1 || gemm_.k == 1 ? " N" : " T") + (gemm_.b_col == 1 ? "N" : "T");
+                     (gemm_.a_col == 1 || gemm_.k == 1 ? " N" : " T") +
+                     (gemm_.b_packed     ? " packed"
+                      : gemm_.b_col == 1 ? "N"
+                                         : "T");
   if (bias_.defined()) text += " bias";
   if (gemm_.activation == kernels::Activation::kRelu) text += kActivation[1];
   if (!epilogue_.code.empty()) text += "; " + code_text(epilogue_);

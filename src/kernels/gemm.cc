@@ -99,7 +99,7 @@ class Tiles {
         scratch_a_(scratch_a),
         scratch_b_(scratch_b),
         a_in_place_((g.a_col == 1 || g.a_row == 1) && g.m * g.k <= kReadInPlace),
-        b_in_place_(g.b_col == 1 && g.m <= 4 * kTileRows),
+        b_in_place_(g.b_col == 1 && g.m <= 4 * kTileRows && !g.b_packed),
         block_m_(a_in_place_ ? g.m : block_size(g.m, kMostBlockM, kTileRows)) {}
 
   void run() {
@@ -143,6 +143,7 @@ class Tiles {
   }
 
   Panel<T> panel(int64_t j, int64_t width, const Depth& depth, T* kept, bool first_use) const {
+    if (g_.b_packed) return {g_.b + (j / kPanel<T> * g_.k + depth.k0) * kPanel<T>, kPanel<T>, nullptr};
     const T* b = g_.b + depth.k0 * g_.b_row + j * g_.b_col;
     if (b_in_place_ && width % kLanes<T> == 0) return {b, g_.b_row, nullptr};
     const int64_t kept_row = width > kLanes<T> ? kPanel<T> : kLanes<T>;
@@ -227,7 +228,7 @@ class Tiles {
 // decide.
 template <class T>
 bool is_along_k(const Gemm<T>& g) {
-  if (g.b_row != 1 || (g.b_col == 1 && g.n > 1) || g.k < 8) return false;
+  if (g.b_packed || g.b_row != 1 || (g.b_col == 1 && g.n > 1) || g.k < 8) return false;
   if (g.a_col != 1 && g.m * g.k > kReadInPlace) return false;
   return g.m == 1 || g.m <= std::min<int64_t>(40, 2 + g.k / 20);  // measured: more rows pay for packing b
 }
@@ -274,7 +275,7 @@ void run_part(const Gemm<T>& whole, void* scratch, const Team& team) {
   if (g.row_bias != nullptr) g.row_bias += part.m0;
   for (int64_t batch = part.batch0; batch < part.batch1; ++batch) {
     g.a = whole.a + batch * whole.a_batch + part.m0 * whole.a_row;
-    g.b = whole.b + batch * whole.b_batch + part.n0 * whole.b_col;
+    g.b = whole.b + batch * whole.b_batch + part.n0 * (whole.b_packed ? whole.k : whole.b_col);
     g.c = whole.c + batch * whole.c_batch + part.m0 * whole.c_row + part.n0 * whole.c_col;
     if (along_k) {
       run_dots(g, scratch_a);
@@ -290,6 +291,21 @@ void run_part(const Gemm<T>& whole, void* scratch, const Team& team) {
 
 void gemm_f32(const Gemm<float>& g, void* scratch, const Team& team) { run_part(g, scratch, team); }
 void gemm_f64(const Gemm<double>& g, void* scratch, const Team& team) { run_part(g, scratch, team); }
+template <class T>
+void pack_all(int64_t k, int64_t n, const T* b, int64_t b_row, int64_t b_col, T* packed) {
+  for (int64_t j = 0; j < n; j += kPanel<T>)
+    for (int64_t p = 0; p < k; ++p)
+      for (int64_t i = 0; i < kPanel<T>; ++i) *packed++ = j + i < n ? b[p * b_row + (j + i) * b_col] : T(0);
+}
+void pack_f32(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col, float* packed) {
+  pack_all(k, n, b, b_row, b_col, packed);
+}
+void pack_f64(int64_t k, int64_t n, const double* b, int64_t b_row, int64_t b_col, double* packed) {
+  pack_all(k, n, b, b_row, b_col, packed);
+}
+int64_t packed_columns_f32(int64_t n) { return divide_up(n, kPanel<float>) * kPanel<float>; }
+int64_t packed_columns_f64(int64_t n) { return divide_up(n, kPanel<double>) * kPanel<double>; }
+
 GemmPart part_f32(const Gemm<float>& g, int rank, int size) { return part_of(g, rank, size); }
 GemmPart part_f64(const Gemm<double>& g, int rank, int size) { return part_of(g, rank, size); }
 
@@ -343,6 +359,23 @@ void gemm(const Gemm<T>& g, void* scratch, const Team& team) {
     whole.a_row = whole.a_col = whole.a_batch = whole.b_row = whole.b_col = whole.b_batch = 0;
   }
   dispatch(is_turned(whole) ? transposed(whole) : whole, scratch, team);
+}
+
+template <>
+int64_t gemm_packed_size<float>(int64_t k, int64_t n) {
+  return k * INGOT_DISPATCH(packed_columns_f32)(n);
+}
+template <>
+int64_t gemm_packed_size<double>(int64_t k, int64_t n) {
+  return k * INGOT_DISPATCH(packed_columns_f64)(n);
+}
+template <>
+void gemm_pack(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col, float* packed) {
+  INGOT_DISPATCH(pack_f32)(k, n, b, b_row, b_col, packed);
+}
+template <>
+void gemm_pack(int64_t k, int64_t n, const double* b, int64_t b_row, int64_t b_col, double* packed) {
+  INGOT_DISPATCH(pack_f64)(k, n, b, b_row, b_col, packed);
 }
 
 template <class T>

@@ -31,6 +31,7 @@ struct Gemm {
   Activation activation = Activation::kNone;
   int64_t batch = 1, a_batch = 0, b_batch = 0, c_batch = 0;  // 0 shares the operand between the batches
   GemmSplit split = GemmSplit::kAuto;
+  bool b_packed = false;  // b is what gemm_pack made; m and n are more than 1
 };
 
 /// The rows, columns and batches of c that one member of a team computes.
@@ -43,6 +44,12 @@ GemmPart gemm_part(const Gemm<T>& g, int rank, int team_size);
 /// Bytes of scratch (64-byte aligned) that gemm() needs with a team of at most `team_size`; strides do not change them.
 template <class T>
 size_t gemm_scratch(const Gemm<T>& g, int team_size);
+
+/// A k×n matrix laid out as the kernel reads it, for products that meet it often: how many elements, and the work.
+template <class T>
+int64_t gemm_packed_size(int64_t k, int64_t n);
+template <class T>
+void gemm_pack(int64_t k, int64_t n, const T* b, int64_t b_row, int64_t b_col, T* packed);
 
 /// Every member of the team calls it with the same arguments; no barrier inside, so the caller puts one before c is
 /// read by another member. A result's bits depend on shapes and strides only, never on the team.

@@ -38,7 +38,6 @@ TEST(Plan, MlpGradients) {
         return std::vector<Tensor>{value, g[0], g[1], g[2], g[3]};
       },
       {{32, 784}, {{32}, kI64}});
-  std::puts(plan.describe(true).c_str());
   plan.run(x, labels);
   // By hand.
   const Tensor h = relu(linear(x, w1, b1)), z = linear(h, w2, b2);
@@ -48,6 +47,42 @@ TEST(Plan, MlpGradients) {
   expect_near(plan.outputs()[4], sum(dz, {0}), 1e-5);
   expect_near(plan.outputs()[1], matmul(transpose(dh), x), 1e-5);
   expect_near(plan.outputs()[2], sum(dh, {0}), 1e-5);
+}
+
+TEST(Plan, FrozenWeightsAreLaidOutOnce) {
+  for (const int64_t m : {1, 2, 5, 32, 70})
+    for (const int64_t n : {1, 6, 16, 17, 100})
+      for (const int threads : {1, 3}) {
+        const Tensor w = uniform({n, 37}, 1, -1, 1), v = uniform({37, n}, 2, -1, 1), b = uniform({n}, 3, -1, 1);
+        const Tensor x = uniform({m, 37}, 4, -1, 1);
+        const auto f = [&](const Tensor& t) { return relu(linear(t, w, b)) + matmul(t, v); };
+        const Tensor expected = f(x);
+        set_threads(threads);
+        Plan plan = compile(f, {{m, 37}}, {.frozen = true});
+        fill(w, 0);  // the plan has its own by now, or (a single row) reads it in place
+        if (m == 1 || n == 1) copy_into(w, uniform({n, 37}, 1, -1, 1));
+        expect_near(plan.run(x)[0], expected, 1e-5);
+        set_threads(1);
+      }
+}
+
+TEST(Plan, NormsAndConvolutionsTakeOverARelu) {
+  const Tensor x = uniform({3, 4, 9, 9}, 1, -1, 1), w = uniform({5, 4, 3, 3}, 2, -1, 1), b = uniform({5}, 3, -1, 1);
+  const Tensor gain = uniform({7}, 4, -1, 1), shift = uniform({7}, 5, -1, 1);
+  const auto f = [&](const Tensor& t) { return relu(layer_norm(relu(conv2d(t, w, b)), gain, shift)); };
+  Plan plan = compile(f, {{3, 4, 9, 9}});
+  EXPECT_EQ(plan.step_count(), 2) << plan.describe();
+  expect_near(plan.run(x)[0], f(x), 1e-6);
+  // Not if somebody else wants what comes before it.
+  Plan both = compile(
+      [&](const Tensor& t) {
+        const Tensor y = conv2d(t, w, b);
+        return std::vector<Tensor>{y, relu(y)};
+      },
+      {{3, 4, 9, 9}});
+  both.run(x);
+  expect_near(both.outputs()[0], conv2d(x, w, b), 1e-6);
+  expect_near(both.outputs()[1], relu(conv2d(x, w, b)), 1e-6);
 }
 
 }  // namespace
