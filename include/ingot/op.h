@@ -16,6 +16,7 @@ namespace ingot {
 struct Op;
 
 inline constexpr int kMaxInputs = 64, kMaxOutputs = 3, kMaxAttrs = 8;
+inline constexpr std::string_view kRelu = "relu";  // see Op::takes_relu
 
 /// A named constant of a call: an axis, a shape, a factor.
 struct Attr {
@@ -149,6 +150,9 @@ struct Op {
   /// only its rows of the operands that have as many, so the next op that splits alike need not wait. 0 or null:
   /// unknown.
   int64_t (*rows)(const Call&) = nullptr;
+  /// `run` and `reference` give max(0, result) when the call has the attribute kRelu: a plan lets them take over a relu
+  /// that follows.
+  bool takes_relu = false;
   /// The plain loop: oracle of the tests, and what INGOT_SIMD=scalar runs.
   void (*reference)(const Call&, const Tensor* out) = nullptr;
   /// Rough nanoseconds on one thread; decides whether a team is worth waking. Null: by the size of inputs and results.

@@ -46,6 +46,9 @@ struct PlanOptions {
   int threads = 0;
   /// The most bytes that arena, scratch, constants and results may take; 0: no limit.
   size_t byte_limit = 0;
+  /// Tensors that the function finds elsewhere keep the elements they have now, as at inference: what depends on them
+  /// alone is computed once, and weights are laid out as their kernels like them (in memory of the plan's).
+  bool frozen = false;
   /// After every step, look for NaN and infinity in what it wrote, and name the first step that made one. Slow.
   bool check_numerics = false;
   /// Roles of memory that the function uses: whoever binds a slab says what it is.
@@ -105,6 +108,8 @@ struct Profile {
   /// A table: time, share, FLOPs, bytes, share of the roofline; and where the time goes. In the order of the steps, or
   /// the slowest first.
   std::string table(bool by_time = false) const;
+  /// A table with all steps that do the same as one row: how many, their time, FLOPs and bytes. The slowest first.
+  std::string by_op() const;
   /// The last run as a trace for Perfetto or chrome://tracing, with one track per worker (JSON).
   std::string chrome_trace() const;
 };

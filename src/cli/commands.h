@@ -18,7 +18,7 @@ struct ProfileOptions {
   int64_t batch = 0;            // 0: the example's own
   std::string trace, dot, svg;  // files to write, if named
   bool captured = false;        // pictures show the graph before the passes
-  bool json = false, dump = false, describe = false, by_time = false;
+  bool json = false, dump = false, describe = false, by_time = false, by_op = false;
   std::vector<std::string> without;  // passes
 };
 

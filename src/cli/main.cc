@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   profile->add_flag("--captured", to_profile.captured, "pictures show the graph before the passes");
   profile->add_option("--without", to_profile.without, "leave out these passes")->delimiter(',');
   profile->add_flag("--by-time", to_profile.by_time, "the slowest steps first");
+  profile->add_flag("--by-op", to_profile.by_op, "one row for all steps that do the same");
   profile->add_flag("--json", to_profile.json, "print JSON");
   profile->add_flag("--describe", to_profile.describe,
                     "print what the passes did, the steps and the bytes; measure nothing");

@@ -80,7 +80,7 @@ int profile(const ProfileOptions& o) {
   if ((o.dump || o.describe) && o.trace.empty() && !o.json) return 0;
   const Profile p = plan.profile(o.runs, example->inputs());
   if (!o.trace.empty()) write_file(o.trace, p.chrome_trace());
-  fmt::print("{}", o.json ? as_json(p, plan).dump(2) + "\n" : p.table(o.by_time));
+  fmt::print("{}", o.json ? as_json(p, plan).dump(2) + "\n" : o.by_op ? p.by_op() : p.table(o.by_time));
   return 0;
 }
 

@@ -96,7 +96,7 @@ class Memory {
 };
 
 // The nodes that must run before `id` for the sake of memory, without those that come before another of them anyway.
-std::vector<NodeId> order_before(const Graph& g, const Snapshot& s, NodeId id) {
+std::vector<NodeId> order_before(const Snapshot& s, NodeId id) {
   const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
   const auto list = [&](NodeId n) {
     return std::equal_range(s.after.begin(), s.after.end(), std::pair<NodeId, NodeId>(n, 0), less);
@@ -107,9 +107,7 @@ std::vector<NodeId> order_before(const Graph& g, const Snapshot& s, NodeId id) {
   for (auto it = first; it != last; ++it) known[static_cast<size_t>(it->second)] = true;
   for (NodeId n = id - 1; n >= 0; n--) {  // inputs have smaller numbers
     if (!known[static_cast<size_t>(n)] && !earlier[static_cast<size_t>(n)]) continue;
-    for (int i = s.starts[static_cast<size_t>(n)]; i < s.starts[static_cast<size_t>(n) + 1]; i++)
-      if (const ValueId v = s.inputs[static_cast<size_t>(i)]; v != kAbsent)
-        earlier[static_cast<size_t>(g.value(v).node)] = true;
+    for (const Snapshot::Use& use : s.uses_of(n)) earlier[static_cast<size_t>(use.node)] = true;
     for (auto [it, end] = list(n); it != end; ++it) earlier[static_cast<size_t>(it->second)] = true;
   }
   std::vector<NodeId> nodes;
@@ -122,34 +120,32 @@ Picture captured(const Plan::Impl& plan) {
   const Graph& g = plan.graph;
   const Snapshot& s = plan.snapshot;
   Picture picture;
-  picture.title = plan.options.name + " as captured: " + std::to_string(plan.captured) + " ops";
+  picture.title =
+      plan.options.name + " as captured: " + std::to_string(plan.captured) + (plan.captured == 1 ? " op" : " ops");
   Memory memory(plan, picture);
-  std::vector<int> box_of(static_cast<size_t>(s.nodes()), -1);
-  size_t store = 0;
-  for (NodeId id = 0; id < s.nodes(); id++) {
-    const Node& n = g.node(id);
-    int& box = box_of[static_cast<size_t>(id)];
+  std::vector<int> box_of(s.nodes.size(), -1);
+  size_t store = 0, bound = 0;
+  for (size_t i = 0; i < s.nodes.size(); i++) {
+    const Snapshot::Item& n = s.nodes[i];
+    const auto id = static_cast<NodeId>(i);
+    int& box = box_of[i];
     if (n.kind == NodeKind::kInput) box = memory.input(n.input);
-    if (n.kind == NodeKind::kBound) box = memory.bound(n.bound, n.constant);
+    if (n.kind == NodeKind::kBound) box = memory.bound(s.bound[bound++].second, n.constant);
     if (n.kind != NodeKind::kOp) continue;
-    const Op& op = *s.ops[static_cast<size_t>(id)];
-    box = picture.add({op.view != nullptr ? Look::kView : Look::kOp, {op.name}});
+    box = picture.add({n.op->view != nullptr ? Look::kView : Look::kOp, {n.op->name}});
     if (!n.scope.empty()) picture.boxes.back().lines.emplace_back(n.scope);
-    for (int i = s.starts[static_cast<size_t>(id)]; i < s.starts[static_cast<size_t>(id) + 1]; i++) {
-      const ValueId v = s.inputs[static_cast<size_t>(i)];
-      if (v != kAbsent) picture.connect(box_of[static_cast<size_t>(g.value(v).node)], box, size_text(g.symbol(v)));
-    }
-    for (const NodeId before : order_before(g, s, id))
-      picture.connect(box_of[static_cast<size_t>(before)], box, "", true);
+    for (const Snapshot::Use& use : s.uses_of(id))
+      picture.connect(box_of[static_cast<size_t>(use.node)], box, size_text(g.symbol(use.value)));
+    for (const NodeId before : order_before(s, id)) picture.connect(box_of[static_cast<size_t>(before)], box, "", true);
     for (; store < s.stores.size() && s.stores[store].first == id; store++) {
       const Tensor& t = s.stores[store].second;
       picture.connect(box, picture.add({Look::kOutput, {memory.name_of(t) + " written", size_text(t)}}), size_text(t));
     }
   }
   for (size_t i = 0; i < s.outputs.size(); i++) {
-    const ValueId v = s.outputs[i];
-    const int box = picture.add({Look::kOutput, {g.outputs[i].name, size_text(g.symbol(v))}});
-    picture.connect(box_of[static_cast<size_t>(g.value(v).node)], box, size_text(g.symbol(v)));
+    const std::string size = size_text(g.symbol(s.outputs[i].value));
+    const int box = picture.add({Look::kOutput, {g.outputs[i].name, size}});
+    picture.connect(box_of[static_cast<size_t>(s.outputs[i].node)], box, size);
   }
   return picture;
 }

@@ -5,7 +5,7 @@ namespace ingot::graph {
 std::string Graph::label(const Node& n) const {
   if (n.kind == NodeKind::kInput) return "input " + std::to_string(n.input);
   if (n.kind == NodeKind::kBound) return n.constant ? "constant" : "bound";
-  const std::string op = n.op->name;
+  const std::string op = n.attrs->find(kRelu) != nullptr ? std::string(n.op->name) + "+relu" : n.op->name;
   return n.scope.empty() ? op : std::string(n.scope) + "/" + op;
 }
 

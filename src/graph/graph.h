@@ -40,6 +40,7 @@ struct Node {
   std::vector<NodeId> after;   // nodes that must have run although no value of theirs is read: memory is shared
   Tensor bound;                // kBound
   bool constant = false;       // kBound: the elements never change
+  bool frozen = false;         // kBound: because the user says so
   int input = -1;              // kInput: which
   ValueId seed = kAbsent;      // random ops: the value that the seed is read from
   int region = -1;             // checkpoint region

@@ -243,7 +243,7 @@ class Lowering {
     const Tensor& s = graph_.symbol(v);
     if (n.kind == NodeKind::kInput) return t = program_.inputs[static_cast<size_t>(n.input)];
     if (n.kind == NodeKind::kBound) {
-      if (n.constant) {
+      if (n.constant && !n.frozen) {
         program_.constants.push_back(n.bound);
         program_.constant_bytes += n.bound.storage()->bytes;
       } else {
@@ -443,7 +443,8 @@ class Lowering {
   std::unique_ptr<Step> build_product(const Group& g) {
     const Node& n = graph_.node(g.product);
     const bool linear = n.op->name[0] == 'l';
-    const Tensor a = tensor(n.inputs[0]), b = tensor(n.inputs[1]);
+    const Tensor a = tensor(n.inputs[0]);
+    Tensor b = tensor(n.inputs[1]);
     Tensor bias = n.inputs.size() > 2 && n.inputs[2] != kAbsent ? tensor(n.inputs[2]) : Tensor();
     kernels::Gemm<T> gemm;
     gemm.k = a.size(-1);
@@ -454,6 +455,12 @@ class Lowering {
     gemm.b_row = b.strides()[linear ? 1 : 0];
     gemm.b_col = b.strides()[linear ? 0 : 1];
     gemm.c_row = gemm.n;
+    if (graph_.producer(graph_.root(n.inputs[1])).constant && gemm.b_col != 1 && gemm.m > 1) {
+      b = clone(linear ? transpose(b) : b);  // rows one after the other, so that the kernel need not pack them
+      gemm.b_row = gemm.n, gemm.b_col = 1;
+      program_.constants.push_back(b);
+      program_.constant_bytes += b.storage()->bytes;
+    }
     // The first of the chain may be what the kernel does by itself: a bias, then a relu.
     std::vector<NodeId> rest = g.nodes;
     ValueId made = n.first;

@@ -65,6 +65,39 @@ size_t peak_of(const std::vector<Lifetime>& all, std::vector<size_t>& at_step) {
   return static_cast<size_t>(most);
 }
 
+// What sticks out of the live peak was placed too late: it is moved towards the front of the order, again and again, for
+// as long as that is worth its time. The steps are pseudo-random, the same for the same lifetimes.
+void improve(const std::vector<Lifetime>& all, Placement& placement, std::vector<int> order, MemoryPlan& plan) {
+  constexpr size_t kMostWork = 8'000'000, kMostTries = 400;  // comparisons: some 10 ms
+  const size_t pairs = all.size() * all.size() + 1;
+  const size_t enough = plan.live_peak + plan.live_peak / 100;
+  uint64_t state = 1;
+  for (size_t tries = std::min(kMostTries, kMostWork / pairs); tries > 0 && plan.bytes > enough; tries--) {
+    std::vector<size_t> late;  // positions in the order of those that reach the top
+    for (size_t i = 0; i < order.size(); i++) {
+      const size_t k = static_cast<size_t>(order[i]);
+      if (all[k].bytes > 0 && plan.offsets[k] + round_up(all[k].bytes) == plan.bytes) late.push_back(i);
+    }
+    if (late.empty() || late.back() == 0) return;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const size_t from = late[(state >> 40) % late.size()];
+    if (from == 0) continue;
+    const size_t to = tries % 2 == 0 ? 0 : (state >> 20) % from;
+    std::vector<int> next = order;
+    std::rotate(next.begin() + static_cast<long>(to), next.begin() + static_cast<long>(from),
+                next.begin() + static_cast<long>(from) + 1);
+    if (tries % 4 == 1) {  // and two others change places
+      const size_t a = (state >> 33) % next.size(), b = (state >> 13) % next.size();
+      std::swap(next[a], next[b]);
+    }
+    if (const size_t bytes = placement.place(next); bytes <= plan.bytes) {
+      plan.bytes = bytes;
+      plan.offsets = placement.offsets();
+      order = std::move(next);
+    }
+  }
+}
+
 }  // namespace
 
 MemoryPlan plan_memory(const std::vector<Lifetime>& all) {
@@ -79,6 +112,7 @@ MemoryPlan plan_memory(const std::vector<Lifetime>& all) {
     for (int s = all[i].first; s <= all[i].last; s++) crowd[i] = std::max(crowd[i], at_step[static_cast<size_t>(s)]);
   const auto span = [&](int i) { return of(i).last - of(i).first; };
   Placement placement(all);
+  std::vector<int> best;
   plan.bytes = SIZE_MAX;
   for (int way = 0; way < 4 && plan.bytes > plan.live_peak; way++) {
     std::iota(order.begin(), order.end(), 0);
@@ -94,8 +128,10 @@ MemoryPlan plan_memory(const std::vector<Lifetime>& all) {
     if (const size_t bytes = placement.place(order); bytes < plan.bytes) {
       plan.bytes = bytes;
       plan.offsets = placement.offsets();
+      best = order;
     }
   }
+  improve(all, placement, best, plan);
   if (all.empty()) plan.bytes = 0;
   return plan;
 }

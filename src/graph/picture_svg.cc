@@ -165,6 +165,7 @@ class Layout {
       for (size_t k = 0; k < layers_.size(); k++) {
         std::vector<int>& layer = layers_[down ? k : layers_.size() - 1 - k];
         std::vector<std::pair<double, int>> keyed;
+        keyed.reserve(layer.size());
         for (const int n : layer) keyed.emplace_back(mean_x(down ? node(n).up : node(n).down, node(n).x), n);
         std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         for (size_t i = 0; i < layer.size(); i++) layer[i] = keyed[i].second;

@@ -18,8 +18,8 @@ using graph::Graph;
 
 namespace {
 
-constexpr const char* kPasses[] = {"cse",    "fold",   "algebra",       "views",  "dce",     "cross_entropy",
-                                   "stores", "chains", "gemm_epilogue", "reduce", "in_place"};
+constexpr const char* kPasses[] = {"cse",  "fold",   "algebra", "views",         "dce",    "cross_entropy",
+                                   "relu", "stores", "chains",  "gemm_epilogue", "reduce", "in_place"};
 
 void check_options(const PlanOptions& options) {
   for (const std::string& name : options.without)
@@ -33,6 +33,17 @@ void check_options(const PlanOptions& options) {
 }
 
 std::string count_of(int n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+// Bound tensors that the plan does not write to become constants.
+void freeze(Graph& g) {
+  for (graph::Node& n : g.nodes) {
+    if (n.kind != graph::NodeKind::kBound) continue;
+    bool written = false;
+    for (const graph::Node& other : g.nodes)
+      for (const Tensor& to : other.stores) written = written || (to.defined() && overlaps(to, n.bound));
+    n.constant = n.frozen = !written;
+  }
+}
 
 // Results that are inputs or constants are copied: a plan returns memory of its own, or of the user's.
 void own_outputs(Graph& g) {
@@ -87,6 +98,7 @@ Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs,
     if (spec.name.empty()) impl->specs.back().name = "input " + std::to_string(impl->specs.size() - 1);
   }
   for (const graph::Node& n : g.nodes) impl->captured += n.kind == graph::NodeKind::kOp;
+  if (options.frozen) freeze(g);
   report("fold", count_of(with("fold") ? graph::fold_constants(g) : 0, "node") + " computed now");
   report("algebra", count_of(with("algebra") ? graph::clean_algebra(g) : 0, "node") + " simplified");
   if (!with("views")) graph::copy_views(g);
@@ -97,6 +109,7 @@ Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs,
   report("dce", count_of(with("dce") ? graph::drop_dead(g) : 0, "node") + " dropped");
   report("cross_entropy",
          count_of(with("cross_entropy") ? graph::pair_cross_entropy(g) : 0, "gradient") + " computed with the loss");
+  report("relu", count_of(with("relu") ? graph::absorb_relu(g) : 0, "relu") + " taken over by a norm or convolution");
   report("stores", count_of(with("stores") ? graph::forward_stores(g) : 0, "value") + " computed in place of a copy");
 
   const bool plain = simd() == Simd::kScalar;  // every op by its reference loop

@@ -52,11 +52,11 @@ class Measurement {
   // As the plan's own walk, with a look at the clock after every barrier and every step.
   void walk(const Team& team) {
     if (team.rank() == 0) workers_ = team.size();
-    Slot* slot = &slots_[static_cast<size_t>(team.rank()) * steps_];
+    Slot* slot = slots_.data() + static_cast<size_t>(team.rank()) * steps_;
     int64_t now = now_ns();
     for (Step* step : plan_.list) {
       slot->arrive = slot->begin = now;
-      if (team.size() > 1 && step->barrier) {
+      if (team.size() > 1 && (step->barrier || team.size() != plan_.threads)) {
         team.barrier();
         slot->begin = now = now_ns();
       }
@@ -103,7 +103,8 @@ class Statistics {
       idle += static_cast<double>(waited);
       times_[i].busy.push_back(static_cast<float>(busy));
       times_[i].wait.push_back(static_cast<float>(waited) / static_cast<float>(m.workers()));
-      if (i + 1 < times_.size() && !plan_.list[i + 1]->barrier && !plan_.list[i]->asks) continue;
+      const bool everywhere = m.workers() != plan_.threads;  // a smaller team meets before every step
+      if (i + 1 < times_.size() && !plan_.list[i + 1]->barrier && !plan_.list[i]->asks && !everywhere) continue;
       // All meet here: the time since they last met is that of whoever came last.
       int last = 0;
       for (int w = 1; w < m.workers(); w++)
@@ -188,8 +189,7 @@ double bytes_of(Step& step) {
 
 double least_us(const StepProfile& s, bool doubles) {
   const double gflops = graph::peak_gflops(s.workers) / (doubles ? 2 : 1);
-  const double gbps = graph::peak_gbps(static_cast<size_t>(s.bytes / s.workers), s.workers);
-  return std::max(s.flops / gflops, s.bytes / gbps) / 1000;
+  return std::max(s.flops / gflops, graph::least_ns(s.bytes / s.workers, s.workers)) / 1000;
 }
 
 // The fewest steps that make up most of the time.

@@ -1,5 +1,6 @@
 // A profile in words, and as a trace.
 #include <algorithm>
+#include <cmath>
 
 #include "graph/text.h"
 #include "ingot/memory.h"
@@ -25,7 +26,7 @@ std::string operations(double flops) {
 // Eighths of a character, ten characters for the whole.
 std::string bar(double share) {
   static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int eighths = static_cast<int>(std::clamp(share, 0.0, 1.0) * 80 + 0.5);
+  const auto eighths = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * 80));
   std::string text;
   for (int i = 0; i < eighths / 8; i++) text += "█";
   return text + kEighths[eighths % 8];
@@ -35,10 +36,7 @@ struct Column {
   const char* title;
   bool right;
 };
-constexpr Column kColumns[] = {{"step", true}, {"", false},     {"name", false}, {"kind", false},
-                               {"×", true},    {"µs", true},    {"wait", true},  {"share", true},
-                               {"", false},    {"FLOPs", true}, {"data", true},  {"of roofline", true}};
-constexpr size_t kWait = 6;
+using Columns = std::vector<Column>;
 using Row = std::vector<std::string>;
 
 Row row_of(const StepProfile& s, size_t index) {
@@ -56,23 +54,23 @@ Row row_of(const StepProfile& s, size_t index) {
           s.roofline > 0 ? per_cent(s.roofline) : ""};
 }
 
-// Columns as wide as their widest cell; waits only where there are barriers.
-std::string lined_up(const std::vector<Row>& rows, bool waits) {
+// Columns as wide as their widest cell; those without any cell are left out.
+std::string lined_up(const Columns& columns, const std::vector<Row>& rows) {
   std::string text;
   std::vector<int> widths;
-  for (size_t c = 0; c < std::size(kColumns); c++) {
-    int width = graph::text_width(kColumns[c].title);
+  for (size_t c = 0; c < columns.size(); c++) {
+    int width = 0;
     for (const Row& r : rows) width = std::max(width, graph::text_width(r[c]));
-    widths.push_back(width);
+    widths.push_back(width == 0 ? 0 : std::max(width, graph::text_width(columns[c].title)));
   }
   const auto add = [&](const auto& cell) {
     std::string line;
-    for (size_t c = 0; c < std::size(kColumns); c++)
-      if (c != kWait || waits) line += (c == 0 ? " " : "  ") + padded(cell(c), widths[c], kColumns[c].right);
+    for (size_t c = 0; c < columns.size(); c++)
+      if (widths[c] > 0) line += (c == 0 ? " " : "  ") + padded(cell(c), widths[c], columns[c].right);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   };
-  add([](size_t c) { return std::string(kColumns[c].title); });
+  add([&](size_t c) { return std::string(columns[c].title); });
   for (const Row& r : rows) add([&](size_t c) { return r[c]; });
   return text;
 }
@@ -111,7 +109,9 @@ std::string bottleneck(const Profile& p, const std::vector<size_t>& slowest) {
   if (longest != p.steps.end() && longest->wait_us > 0)
     text += ", longest at the barrier before step " + std::to_string(longest - p.steps.begin()) + " (" +
             microseconds(longest->wait_us) + " µs)";
-  return text + ".\n";
+  text += ".\n";
+  if (p.wait_share > 0.5) text += "  Do other programs use the cores? Run it again when the machine is quiet.\n";
+  return text;
 }
 
 // Nanoseconds as microseconds with a point, whatever the locale.
@@ -128,12 +128,10 @@ std::string Profile::table(bool by_time) const {
   std::stable_sort(slowest.begin(), slowest.end(), [&](size_t a, size_t b) { return steps[a].share > steps[b].share; });
   std::vector<Row> rows;
   double flops = 0, bytes = 0;
-  bool waits = false;
   for (const size_t i : by_time ? slowest : order) {
     rows.push_back(row_of(steps[i], i));
     flops += steps[i].flops;
     bytes += steps[i].bytes;
-    waits = waits || steps[i].barrier;
   }
   rows.push_back({"", "", "whole run", "", "", microseconds(us), "", "100 %", "", operations(flops),
                   format_bytes(static_cast<uint64_t>(bytes)), ""});
@@ -142,8 +140,48 @@ std::string Profile::table(bool by_time) const {
                 graph::valid_utf8(plan).c_str(), microseconds(us).c_str(), runs, microseconds(plain_us).c_str(),
                 static_cast<int>(steps.size()), steps.size() == 1 ? "" : "s", threads, threads == 1 ? "" : "s");
   if (us > 0) text += formatted("; %.1f GFLOP/s", flops / us / 1000);
-  text += "\n\n" + lined_up(rows, waits) + "\n";
+  const Columns columns = {{"step", true}, {"", false},     {"name", false}, {"kind", false},
+                           {"×", true},    {"µs", true},    {"wait", true},  {"share", true},
+                           {"", false},    {"FLOPs", true}, {"data", true},  {"of roofline", true}};
+  text += "\n\n" + lined_up(columns, rows) + "\n";
   return steps.empty() ? text + "The plan has no steps.\n" : text + bottleneck(*this, slowest);
+}
+
+std::string Profile::by_op() const {
+  struct Sum {
+    std::string op;
+    int count = 0;
+    double us = 0, share = 0, flops = 0, bytes = 0;
+  };
+  std::vector<Sum> sums;
+  for (const StepProfile& s : steps) {
+    const size_t slash = s.name.rfind('/');
+    const std::string op = graph::valid_utf8(slash == std::string::npos ? s.name : s.name.substr(slash + 1));
+    auto at = std::find_if(sums.begin(), sums.end(), [&](const Sum& sum) { return sum.op == op; });
+    if (at == sums.end()) at = sums.insert(sums.end(), Sum{.op = op});
+    at->count++;
+    at->us += s.us;
+    at->share += s.share;
+    at->flops += s.flops;
+    at->bytes += s.bytes;
+  }
+  std::stable_sort(sums.begin(), sums.end(), [](const Sum& a, const Sum& b) { return a.share > b.share; });
+  std::vector<Row> rows;
+  rows.reserve(sums.size());
+  for (const Sum& s : sums)
+    rows.push_back({graph::shortened(s.op, 44), std::to_string(s.count), microseconds(s.us), per_cent(s.share),
+                    bar(s.share), s.flops > 0 ? operations(s.flops) : "",
+                    s.bytes > 0 ? format_bytes(static_cast<uint64_t>(s.bytes)) : "",
+                    s.us > 0 ? formatted("%.1f", s.flops / s.us / 1000) : ""});
+  return lined_up({{"op", false},
+                   {"count", true},
+                   {"µs", true},
+                   {"share", true},
+                   {"", false},
+                   {"FLOPs", true},
+                   {"data", true},
+                   {"GFLOP/s", true}},
+                  rows);
 }
 
 std::string Profile::chrome_trace() const {

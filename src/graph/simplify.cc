@@ -50,8 +50,8 @@ struct Known {
            &permute = op_named("permute"), &reshape = op_named("reshape"), &broadcast_to = op_named("broadcast_to"),
            &multiply_scalar = op_named("multiply_scalar"), &add_scalar = op_named("add_scalar"),
            &subtract_scalar = op_named("subtract_scalar"), &divide_scalar = op_named("divide_scalar"),
-           &negative = op_named("negative"), &pow_scalar = op_named("pow_scalar"), &square = op_named("square"),
-           &cross_entropy = op_named("softmax_cross_entropy"),
+           &negative = op_named("negative"), &relu = op_named("relu"), &pow_scalar = op_named("pow_scalar"),
+           &square = op_named("square"), &cross_entropy = op_named("softmax_cross_entropy"),
            &cross_entropy_grad = op_named("softmax_cross_entropy_grad"),
            &cross_entropy_pair = op_named("softmax_cross_entropy_with_grad");
 };
@@ -281,6 +281,24 @@ int pair_cross_entropy(Graph& graph) {
   }
   replace.apply();
   return pairs;
+}
+
+int absorb_relu(Graph& graph) {
+  int absorbed = 0;
+  Replacement replace(graph);
+  const std::vector<int> uses = count_uses(graph);
+  for (Node& n : graph.nodes) {
+    if (n.dead || n.is_store() || !is(n, known().relu)) continue;
+    Node& maker = graph.node(graph.value(n.inputs[0]).node);
+    if (maker.kind != NodeKind::kOp || !maker.op->takes_relu || maker.count != 1 || maker.is_store()) continue;
+    if (uses[static_cast<size_t>(maker.first)] != 1 || maker.attrs->find(kRelu) != nullptr) continue;
+    maker.attrs = graph.keep(Attrs(*maker.attrs).set(kRelu, true));
+    replace.set(n.first, maker.first);
+    n.dead = true;
+    absorbed++;
+  }
+  replace.apply();
+  return absorbed;
 }
 
 void copy_views(Graph& graph) {

@@ -22,6 +22,8 @@ int drop_dead(Graph& graph);
 int forward_stores(Graph& graph);
 /// Joins softmax_cross_entropy and its gradient on the same logits into one node.
 int pair_cross_entropy(Graph& graph);
+/// Lets a norm or a convolution take over the relu that follows it.
+int absorb_relu(Graph& graph);
 /// Puts a copy after every view: what happens when views may not become strides.
 void copy_views(Graph& graph);
 

@@ -1,6 +1,7 @@
 #include "kernels/norm.h"
 
 #include <cmath>
+#include <limits>
 
 #include "base/simd.h"
 
@@ -111,8 +112,10 @@ HWY_INLINE GradSums grad_sums(const T* x, const T* weight, const T* dy, int64_t 
 // ---- rows: weight and bias run along the row ----
 
 template <bool kWeight, bool kBias, class T>
-HWY_INLINE void normalise_row(const T* x, const T* weight, const T* bias, T* y, int64_t n, const Moments<T>& m) {
+HWY_INLINE void normalise_row(const T* x, const T* weight, const T* bias, T* y, int64_t n, const Moments<T>& m,
+                              bool relu) {
   const hn::ScalableTag<T> d;
+  const auto least = hn::Set(d, relu ? T(0) : -std::numeric_limits<T>::infinity());
   const auto mean = hn::Set(d, m.mean), rstd = hn::Set(d, m.rstd);
   for_vectors(d, n, [&](int64_t i, int64_t k) HWY_ATTR {
     auto v = hn::Mul(hn::Sub(load_upto(d, x + i, k), mean), rstd);
@@ -123,7 +126,7 @@ HWY_INLINE void normalise_row(const T* x, const T* weight, const T* bias, T* y, 
     } else if constexpr (kBias) {
       v = hn::Add(v, load_upto(d, bias + i, k));
     }
-    store_upto(v, d, y + i, k);
+    store_upto(hn::Max(least, v), d, y + i, k);  // v second: NaN comes out
   });
 }
 
@@ -134,7 +137,7 @@ HWY_INLINE void normalise_rows(const RowNorm& norm, const T* x, const T* weight,
   for (int64_t r = first; r < last; ++r) {
     const T* row = x + r * norm.cols;
     const auto m = moments<T>({1, norm.cols, 0}, row, !norm.rms, norm.eps);
-    normalise_row<kWeight, kBias>(row, weight, bias, y + r * norm.cols, norm.cols, m);
+    normalise_row<kWeight, kBias>(row, weight, bias, y + r * norm.cols, norm.cols, m, norm.relu);
   }
 }
 

@@ -14,6 +14,7 @@ struct RowNorm {
   int64_t rows, cols;
   double eps;
   bool rms = false;
+  bool relu = false;  // row_norm: negative results become 0
 };
 
 /// y = (x - mean) / sqrt(var + eps) · weight + bias. weight and bias may be null; y may be x.

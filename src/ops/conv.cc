@@ -187,7 +187,8 @@ double flop_cost(const ConvShape& s) {  // at about 40 GFLOP/s
 
 void run_forward(const Call& call, const Tensor* out, void* scratch, const Team& team) {
   with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
-    kernels::conv_forward(forward_shape(call), in[0], in[1], in[2], to[0], rest, team);
+    kernels::conv_forward(forward_shape(call), in[0], in[1], in[2], to[0], rest, team,
+                          call.attrs.find(kRelu) != nullptr);
   });
 }
 size_t scratch_forward(const Call& call, const Tensor* out, int team_size) {
@@ -252,6 +253,11 @@ void add_bias_reference(const Call& call, const Tensor& out) {
 void reference_forward(const Call& call, const Tensor* out) {
   reference_products(forward_shape(call), call.in(0), call.in(1), out[0], Role::kY);
   add_bias_reference(call, out[0]);
+  if (call.attrs.find(kRelu) == nullptr) return;
+  for_each_index(out[0].shape(), [&](const Dims& i) {
+    std::byte* to = element_at(out[0], i);
+    if (load_as_double(to, out[0].dtype()) < 0) store_from_double(to, out[0].dtype(), 0);
+  });
 }
 void reference_transposed(const Call& call, const Tensor* out) {
   reference_products(transposed_shape(call), out[0], call.in(1), call.in(0), Role::kX);
@@ -348,6 +354,7 @@ INGOT_OP(conv1d) = {
     .infer = infer_forward<1>,
     .run = run_forward,
     .scratch = scratch_forward,
+    .takes_relu = true,
     .reference = reference_forward,
     .cost = [](const Call& call) { return flop_cost(forward_shape(call)); },
     .gradient = gradient_forward,
@@ -362,6 +369,7 @@ INGOT_OP(conv2d) = {
     .infer = infer_forward<2>,
     .run = run_forward,
     .scratch = scratch_forward,
+    .takes_relu = true,
     .reference = reference_forward,
     .cost = [](const Call& call) { return flop_cost(forward_shape(call)); },
     .gradient = gradient_forward,
@@ -376,6 +384,7 @@ INGOT_OP(conv3d) = {
     .infer = infer_forward<3>,
     .run = run_forward,
     .scratch = scratch_forward,
+    .takes_relu = true,
     .reference = reference_forward,
     .cost = [](const Call& call) { return flop_cost(forward_shape(call)); },
     .gradient = gradient_forward,

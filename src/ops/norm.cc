@@ -27,7 +27,11 @@ Dims row_shape(const Call& call) {
 RowNorm row_norm_of(const Call& call) {
   const int64_t cols = element_count(row_shape(call));
   const bool rms = call.attrs.find("rms") != nullptr ? call.flag("rms") : std::string_view(call.op.name) == "rms_norm";
-  return {.rows = cols == 0 ? 0 : call.in(0).numel() / cols, .cols = cols, .eps = call.real("eps"), .rms = rms};
+  return {.rows = cols == 0 ? 0 : call.in(0).numel() / cols,
+          .cols = cols,
+          .eps = call.real("eps"),
+          .rms = rms,
+          .relu = call.attrs.find(kRelu) != nullptr};
 }
 
 int64_t groups_of(const Call& call) {
@@ -156,6 +160,8 @@ void reference_forward(const Call& call, const Tensor* out, const Sets& sets) {
   for (size_t k = 0; k < x.size(); k++)
     y.push_back((x[k] - s.mean[sets.set(k)]) / std::sqrt(s.variance[sets.set(k)] + sets.eps) * weight[sets.affine(k)] +
                 bias[sets.affine(k)]);
+  if (call.attrs.find(kRelu) != nullptr)
+    for (double& v : y) v = v < 0 ? 0 : v;
   store_all(out[0], y);
   if (output_count(call.op) == 3) store_all(out[1], s.mean), store_all(out[2], s.variance);
 }
@@ -246,6 +252,7 @@ INGOT_OP(layer_norm) = {
     .run = run_rows,
     .scratch = scratch_staged,
     .rows = [](const Call& call) { return row_norm_of(call).rows; },
+    .takes_relu = true,
     .reference = [](const Call& call, const Tensor* out) { reference_forward(call, out, row_sets(call)); },
     .gradient =
         [](Gradient& g) {
@@ -264,6 +271,7 @@ INGOT_OP(rms_norm) = {
     .run = run_rows,
     .scratch = scratch_staged,
     .rows = [](const Call& call) { return row_norm_of(call).rows; },
+    .takes_relu = true,
     .reference = [](const Call& call, const Tensor* out) { reference_forward(call, out, row_sets(call)); },
     .gradient =
         [](Gradient& g) {

@@ -1,92 +1,13 @@
 // Measuring a plan, and drawing it.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "graph/text.h"
 #include "ingot/error.h"
-#include "ingot/grad.h"
 #include "ingot/ingot.h"
+#include "tests/graph/profile_net.h"
 
 namespace ingot {
 namespace {
-
-// A training step by hand: two layers, cross-entropy, plain gradient descent on memory of the user's.
-struct Net {
-  Tensor w1 = uniform({64, 96}, 1, -0.1, 0.1), b1 = uniform({64}, 2, -0.1, 0.1);
-  Tensor w2 = uniform({10, 64}, 3, -0.1, 0.1), b2 = uniform({10}, 4, -0.1, 0.1);
-  Plan compile(int threads, const std::string& name = "net") {
-    const auto step = [this](const Tensor& x, const Tensor& label) {
-      const auto loss = [&] {
-        const Scope scope("fwd \"quoted\" <&>\n\xff");
-        return mean(softmax_cross_entropy(linear(relu(linear(x, w1, b1)), w2, b2), label));
-      };
-      auto [value, g] = value_and_grad(loss, {w1, b1, w2, b2});
-      const Scope scope("update");
-      for (size_t i = 0; i < 4; i++) {
-        const Tensor& w = *std::array{&w1, &b1, &w2, &b2}[i];
-        subtract_into(w, w, g[i] * 0.1);
-      }
-      return value;
-    };
-    return ingot::compile(step, {{{128, 96}, kF32, "x"}, {{128}, kI64, "label"}},
-                          {.name = name, .threads = threads, .names = {{"w1", w1}, {"b1", b1}, {"w2", w2}}});
-  }
-};
-
-// A checker of JSON's grammar.
-class Json {
- public:
-  static bool valid(std::string_view text) {
-    Json j{text};
-    return j.value() && (j.space(), j.at_ == text.size());
-  }
-
- private:
-  explicit Json(std::string_view text) : text_(text) {}
-  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  bool take(char c) { return peek() == c ? (at_++, true) : false; }
-  void space() {
-    while (peek() == ' ' || peek() == '\n') at_++;
-  }
-  bool string() {
-    if (!take('"')) return false;
-    while (at_ < text_.size() && peek() != '"') {
-      if (static_cast<unsigned char>(peek()) < 0x20) return false;
-      if (take('\\') && std::string_view("\"\\/bfnrtu").find(peek()) == std::string_view::npos) return false;
-      at_++;
-    }
-    return take('"');
-  }
-  bool number() {
-    const size_t start = at_;
-    take('-');
-    while (isdigit(peek()) != 0) at_++;
-    if (take('.') && isdigit(peek()) == 0) return false;
-    while (isdigit(peek()) != 0) at_++;
-    return at_ > start;
-  }
-  bool list(char open, char close, const std::function<bool()>& item) {
-    if (!take(open)) return false;
-    space();
-    if (take(close)) return true;
-    do {
-      space();
-      if (!item()) return false;
-      space();
-    } while (take(','));
-    return take(close);
-  }
-  bool value() {
-    space();
-    if (peek() == '"') return string();
-    if (peek() == '[') return list('[', ']', [&] { return value(); });
-    if (peek() == '{') return list('{', '}', [&] { return string() && (space(), take(':')) && value(); });
-    return number();
-  }
-  std::string_view text_;
-  size_t at_ = 0;
-};
 
 // Are tags closed in the order in which they open, and attributes quoted?
 bool well_formed(std::string_view xml) {
@@ -113,83 +34,6 @@ bool well_formed(std::string_view xml) {
   }
   return open.empty();
 }
-
-class ProfileThreads : public testing::TestWithParam<int> {
- protected:
-  void SetUp() override { set_threads(std::max(before_, GetParam())); }
-  void TearDown() override { set_threads(before_); }
-
- private:
-  const int before_ = threads();
-};
-
-TEST_P(ProfileThreads, TimesAndShares) {
-  Net net;
-  Plan plan = net.compile(GetParam());
-  const Profile p = plan.profile(20);
-  ASSERT_EQ(static_cast<int>(p.steps.size()), plan.step_count());
-  EXPECT_EQ(p.threads, plan.threads());
-  EXPECT_EQ(p.runs, 20);
-  EXPECT_GT(p.us, 0);
-  EXPECT_GT(p.plain_us, 0);
-  double sum = p.rest_share;
-  bool critical = false;
-  for (const StepProfile& s : p.steps) {
-    EXPECT_GT(s.us, 0) << s.name;
-    EXPECT_GE(s.wait_us, 0) << s.name;
-    EXPECT_GE(s.share, 0) << s.name;
-    EXPECT_GT(s.bytes, 0) << s.name;
-    EXPECT_GT(s.roofline, 0) << s.name;
-    EXPECT_LE(s.workers, GetParam());
-    sum += s.share;
-    critical = critical || s.critical;
-  }
-  EXPECT_NEAR(sum, 1, 1e-6);
-  EXPECT_TRUE(critical);
-  EXPECT_GE(p.wait_share, 0);
-  EXPECT_LE(p.wait_share, 1);
-}
-
-TEST_P(ProfileThreads, TraceHasEveryStepInOrder) {
-  Net net;
-  Plan plan = net.compile(GetParam());
-  const Profile p = plan.profile(3);
-  std::vector<int> seen(p.steps.size());
-  int64_t last = 0;
-  int worker = 0;
-  for (const StepTrace& t : p.trace) {
-    if (t.worker != worker) worker = t.worker, last = 0;
-    EXPECT_GE(t.begin_ns, last);
-    EXPECT_GE(t.end_ns, t.begin_ns);
-    EXPECT_LT(t.worker, p.threads);
-    last = t.end_ns;
-    if (!t.wait) seen[static_cast<size_t>(t.step)]++;
-  }
-  for (size_t i = 0; i < seen.size(); i++) EXPECT_GE(seen[i], 1) << p.steps[i].name;
-  const std::string json = p.chrome_trace();
-  EXPECT_TRUE(Json::valid(json)) << json;
-  EXPECT_EQ(json, graph::valid_utf8(json));
-}
-
-TEST_P(ProfileThreads, LeavesTheUsersMemoryAsItWas) {
-  Net net;
-  Plan plan = net.compile(GetParam());
-  const auto all = [&] {
-    std::vector<float> v;
-    for (const Tensor& t : {net.w1, net.b1, net.w2, net.b2})
-      for (const float x : t.to_vector<float>()) v.push_back(x);
-    return v;
-  };
-  const std::vector<float> before = all();
-  const Tensor x = uniform({128, 96}, 5), label = full({128}, 3, kI64);
-  const Tensor* inputs[] = {&x, &label};
-  plan.profile(3, inputs);
-  EXPECT_EQ(all(), before);
-  plan.run(x, label);
-  EXPECT_NE(all(), before);
-}
-
-INSTANTIATE_TEST_SUITE_P(Profile, ProfileThreads, testing::Values(1, 2, 3));
 
 TEST(Profile, BadArguments) {
   Net net;
@@ -233,7 +77,8 @@ TEST(Profile, TableLinesUp) {
               .roofline = 0.5,
               .critical = true},
              {.name = "sum", .kind = "op", .us = 2, .share = 0.16, .flops = 100, .bytes = 400, .roofline = 0.01}};
-  EXPECT_EQ(p.table(), R"(tiny: 12.5 µs per run, median of 10; 12.0 without measuring; 2 steps on 1 thread; 160.0 GFLOP/s
+  EXPECT_EQ(p.table(),
+            R"(tiny: 12.5 µs per run, median of 10; 12.0 without measuring; 2 steps on 1 thread; 160.0 GFLOP/s
 
  step      name                kind  ×    µs  share             FLOPs      data  of roofline
     0   *  fc1/linear+relu+…3  gemm  1  10.0   80 %  ████████  2.00 M  39.1 KiB         50 %
@@ -242,6 +87,12 @@ TEST(Profile, TableLinesUp) {
 
 * 80 % of the time is in 1 of 2 steps: fc1/linear+relu+…3 (80 %).
   4.0 % is in no step: the looks at the clock, the walk itself.
+)");
+  p.steps.push_back(p.steps[1]);
+  p.steps[2].name = "fc2/sum";
+  EXPECT_EQ(p.by_op(), R"( op              count    µs  share             FLOPs      data  GFLOP/s
+ linear+relu+…3      1  10.0   80 %  ████████  2.00 M  39.1 KiB    200.0
+ sum                 2  4.00   32 %  ███▎       200       800 B      0.1
 )");
   const std::string by_time = p.table(true);
   EXPECT_LT(by_time.find("linear"), by_time.find("sum"));
@@ -323,6 +174,19 @@ TEST(Picture, StableAndWellFormed) {
     EXPECT_EQ(text, graph::valid_utf8(text));
     for (const char* name : {"w1", "b1", "w2", "label"}) EXPECT_NE(text.find(name), std::string::npos) << name;
   }
+}
+
+// What is drawn as captured does not depend on what passes make of it.
+TEST(Picture, CapturedIsBeforeThePasses) {
+  const auto f = [](const Tensor& x) {
+    return sum(pow(transpose(x), 2.0) + x * 1.0 + ones({5, 5})) + sum(transpose(transpose(x)));
+  };
+  std::vector<std::string> all(pass_names().begin(), pass_names().end());
+  std::erase(all, "cse");
+  const std::string with = compile(f, {{5, 5}}).dot(false);
+  EXPECT_EQ(compile(f, {{5, 5}}, {.without = all}).dot(false), with);
+  EXPECT_NE(with.find("pow_scalar"), std::string::npos) << with;
+  for (const std::string& pass : all) EXPECT_EQ(compile(f, {{5, 5}}, {.without = {pass}}).dot(false), with) << pass;
 }
 
 // Every parameter is there as a source and as a result.
