@@ -330,7 +330,9 @@ void inference(bench::Suite& s, const std::string& label, const Ours& ours, Thei
   copy_weights(ours, theirs);
   const Tensor x = normal(shape, 8);
   const at::Tensor torch_x = torch_view(x);
-  Plan plan = compile([&](const Tensor& in) { return ours.forward(in); }, {InputSpec(shape)}, named(label));
+  PlanOptions options = named(label);
+  options.frozen = true;  // the weights stay as they are
+  Plan plan = compile([&](const Tensor& in) { return ours.forward(in); }, {InputSpec(shape)}, options);
   check_same(label, "the result", torch_view(plan.run(x)[0]), theirs.forward(torch_x));
   auto peers = libtorch("inference mode, ", [&] {
     const c10::InferenceMode guard;

@@ -302,36 +302,41 @@ int absorb_relu(Graph& graph) {
 }
 
 void copy_views(Graph& graph) {
-  Replacement replace(graph);
-  const size_t count = graph.nodes.size();
+  // A view of a tensor of the user's must go on seeing what is written to it.
+  const auto copied = [](const Graph& g, const Node& n) {
+    if (n.dead || !n.is_view()) return false;
+    const Node& root = g.producer(g.root(n.first));
+    return root.kind != NodeKind::kBound || root.constant;
+  };
   std::vector<Node> nodes;
-  std::vector<NodeId> moved(count);
-  for (size_t id = 0; id < count; id++) {
-    moved[id] = static_cast<NodeId>(nodes.size());
-    nodes.push_back(std::move(graph.nodes[id]));
-    if (nodes.back().dead || !nodes.back().is_view()) continue;
-    const ValueId view = nodes.back().first;
+  std::vector<NodeId> moved;
+  std::vector<std::pair<ValueId, NodeId>> copies;  // of a view, by a node
+  for (const Node& n : graph.nodes) {
+    moved.push_back(static_cast<NodeId>(nodes.size()));
+    nodes.push_back(n);
+    if (!copied(graph, n)) continue;
     Node copy;
     copy.op = &known().copy;
     copy.attrs = graph.keep(Attrs());
-    copy.inputs = {view};
-    copy.scope = nodes.back().scope;
-    copy.first = static_cast<ValueId>(graph.values.size());
-    const Tensor& s = graph.symbol(view);
-    graph.values.push_back({-1 - static_cast<NodeId>(nodes.size()), 0,
-                            Tensor::symbolic(&graph, copy.first, s.dtype(), s.shape(), contiguous_strides(s.shape()))});
+    copy.inputs = {n.first};
+    copy.scope = n.scope;
+    copies.emplace_back(n.first, static_cast<NodeId>(nodes.size()));
     nodes.push_back(std::move(copy));
   }
-  for (Value& v : graph.values) v.node = v.node < 0 ? -1 - v.node : moved[static_cast<size_t>(v.node)];
-  graph.nodes = std::move(nodes);
-  for (Node& n : graph.nodes)
+  for (Value& v : graph.values) v.node = moved[static_cast<size_t>(v.node)];
+  for (Node& n : nodes)
     for (NodeId& a : n.after) a = moved[static_cast<size_t>(a)];
-  for (size_t id = 0; id + 1 < graph.nodes.size(); id++)
-    if (!graph.nodes[id].dead && graph.nodes[id].is_view())
-      replace.set(graph.nodes[id].first, graph.nodes[id + 1].first);
+  graph.nodes = std::move(nodes);
+  Replacement replace(graph);
+  for (const auto& [view, node] : copies) {
+    const Tensor s = graph.symbol(view);
+    const ValueId v = static_cast<ValueId>(graph.values.size());
+    graph.node(node).first = v;
+    graph.values.push_back({node, 0, Tensor::symbolic(&graph, v, s.dtype(), s.shape(), contiguous_strides(s.shape()))});
+    replace.set(view, v);
+  }
   replace.apply();
-  for (size_t id = 0; id + 1 < graph.nodes.size(); id++)
-    if (!graph.nodes[id].dead && graph.nodes[id].is_view()) graph.nodes[id + 1].inputs = {graph.nodes[id].first};
+  for (const auto& [view, node] : copies) graph.node(node).inputs = {view};
 }
 
 }  // namespace ingot::graph
