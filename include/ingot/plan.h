@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -171,6 +172,7 @@ template <class List>
 requires requires(const List& list) { list.begin()->shape(); }
 std::vector<NamedTensor> as_outputs(const List& list) {
   std::vector<NamedTensor> named;
+  named.reserve(std::size(list));
   for (const Tensor& t : list) named.push_back({"", t});
   return named;
 }
