@@ -65,8 +65,8 @@ size_t peak_of(const std::vector<Lifetime>& all, std::vector<size_t>& at_step) {
   return static_cast<size_t>(most);
 }
 
-// What sticks out of the live peak was placed too late: it is moved towards the front of the order, again and again, for
-// as long as that is worth its time. The steps are pseudo-random, the same for the same lifetimes.
+// What sticks out of the live peak was placed too late: it is moved towards the front of the order, again and again,
+// for as long as that is worth its time. The steps are pseudo-random, the same for the same lifetimes.
 void improve(const std::vector<Lifetime>& all, Placement& placement, std::vector<int> order, MemoryPlan& plan) {
   constexpr size_t kMostWork = 8'000'000, kMostTries = 400;  // comparisons: some 10 ms
   const size_t pairs = all.size() * all.size() + 1;

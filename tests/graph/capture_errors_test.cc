@@ -105,8 +105,7 @@ TEST(CaptureErrors, GradientsOutsideACapture) {
 }
 
 TEST(CaptureErrors, NumberOfInputs) {
-  expect_error([] { compile([](const Tensor& x, const Tensor& y) { return x + y; }, {{3}}); },
-               {"takes 2", "1 input"});
+  expect_error([] { compile([](const Tensor& x, const Tensor& y) { return x + y; }, {{3}}); }, {"takes 2", "1 input"});
   Plan plan = compile([](const Tensor& x, const Tensor& y) { return x + y; }, {{3}, {3}}, {.name = "adder"});
   expect_error([&] { plan.run(ones({3})); }, {"adder", "1 input", "2"});
   expect_error([&] { plan.run(ones({3}), ones({3}), ones({3})); }, {"adder", "3 inputs", "2"});
@@ -143,12 +142,18 @@ TEST(CaptureErrors, Options) {
 TEST(CaptureErrors, Outputs) {
   expect_error([] { compile([](const Tensor&) { return Tensor(); }, {{3}}); }, {"undefined", "output 0"});
   using Named = std::vector<NamedTensor>;
-  expect_error([] { compile([](const Tensor& x) { return Named{{"y", x}, {"z", Tensor()}}; }, {{3}}); },
-               {"\"z\"", "undefined"});
+  expect_error(
+      [] {
+        compile([](const Tensor& x) { return Named{{"y", x}, {"z", Tensor()}}; }, {{3}});
+      },
+      {"\"z\"", "undefined"});
   expect_error([] { compile([](const Tensor& x) { return Named{{"y", x}, {"y", x + x}}; }, {{3}}); }, {"\"y\"", "two"});
   // A name that collides with a given one by number.
-  expect_error([] { compile([](const Tensor& x) { return Named{{"output 1", x}, {"", x + x}}; }, {{3}}); },
-               {"\"output 1\""});
+  expect_error(
+      [] {
+        compile([](const Tensor& x) { return Named{{"output 1", x}, {"", x + x}}; }, {{3}});
+      },
+      {"\"output 1\""});
   Plan plan = compile([](const Tensor& x) { return Named{{"mean", mean(x)}, {"max", max(x)}}; }, {{3}});
   expect_error([&] { plan.output("median"); }, {"\"median\"", "mean", "max"});
 }
@@ -169,7 +174,8 @@ TEST(CaptureErrors, DestinationsHaveElements) {
   expect_error([&] { compile([&](const Tensor& x) { relu_into(to, x); }, {{3}}); }, {"relu", "[3]", "[4]"});
   const Tensor other = zeros({3}, kF64);
   expect_error([&] { compile([&](const Tensor& x) { relu_into(other, x); }, {{3}}); }, {"relu", "f64"});
-  expect_error([&] { compile([&](const Tensor& x) { relu_into(broadcast_to(zeros({1}), {3}), x); }, {{3}}); }, {"relu"});
+  expect_error([&] { compile([&](const Tensor& x) { relu_into(broadcast_to(zeros({1}), {3}), x); }, {{3}}); },
+               {"relu"});
   expect_unharmed();
 }
 
@@ -184,9 +190,7 @@ TEST(CaptureErrors, EmptyPlans) {
 }
 
 TEST(CaptureErrors, GradientArguments) {
-  const auto with = [](auto f) {
-    return [=] { compile([=](const Tensor& x) { return f(x); }, {{3}}); };
-  };
+  const auto with = [](auto f) { return [=] { compile([=](const Tensor& x) { return f(x); }, {{3}}); }; };
   expect_error(with([](const Tensor& x) { return gradients(argmax(x), {x}); }), {"gradients", "floating"});
   expect_error(with([](const Tensor& x) { return gradients(sum(x), {argmax(x)}); }), {"i64"});
   expect_error(with([](const Tensor& x) { return gradients(sum(x), {x, Tensor()}); }), {"undefined"});
@@ -240,8 +244,11 @@ TEST(CaptureErrors, ByteLimitNamesTheLargest) {
     const Tensor h = tanh(matmul(x, transpose(x)));
     return sum(softmax(h, 1));
   };
-  expect_error([&] { compile(f, {{512, 8}}, {.name = "net", .byte_limit = 1 << 19}); },
-               {"\"net\"", "512.0 KiB", "body/", "1.0 MiB"});
+  expect_error(
+      [&] {
+        compile(f, {{512, 8}}, {.name = "net", .byte_limit = 1 << 19});
+      },
+      {"\"net\"", "512.0 KiB", "body/", "1.0 MiB"});
   EXPECT_NO_THROW(compile(f, {{512, 8}}, {.byte_limit = size_t{1} << 24}));
   const size_t need = compile(f, {{512, 8}}).bytes().own();
   EXPECT_NO_THROW(compile(f, {{512, 8}}, {.byte_limit = need}));

@@ -141,9 +141,15 @@ TEST(Capture, NothingToDo) {
 
 TEST(Capture, EmptyTensors) {
   const auto f = [](const Tensor& x) {
-    return std::vector<Tensor>{exp(x) * 2.0,        sum(x * x, {0}),          sum(tanh(x)),
-                               matmul(x, ones({3, 2})), matmul(transpose(x), x), concat({x, x}, 0),
-                               softmax(x, 1),       reshape(x, {3, 0}),       x};
+    return std::vector<Tensor>{exp(x) * 2.0,
+                               sum(x * x, {0}),
+                               sum(tanh(x)),
+                               matmul(x, ones({3, 2})),
+                               matmul(transpose(x), x),
+                               concat({x, x}, 0),
+                               softmax(x, 1),
+                               reshape(x, {3, 0}),
+                               x};
   };
   for (const bool passes : {true, false}) {
     PlanOptions options;
@@ -170,8 +176,8 @@ TEST(Capture, Scalars) {
 
 TEST(Capture, IntegersAndBools) {
   const auto f = [](const Tensor& i) {
-    return std::vector<Tensor>{i + i, greater(i, 3.0), to(greater(i, 3.0), kI32), maximum(i, i * i), sum(i),
-                               to(i, kF32) * 0.5};
+    return std::vector<Tensor>{i + i,  greater(i, 3.0),  to(greater(i, 3.0), kI32), maximum(i, i * i),
+                               sum(i), to(i, kF32) * 0.5};
   };
   Plan plan = compile(f, {{{7}, kI64}});
   const Tensor i = arange(0, 7, 1, kI64);
@@ -188,10 +194,12 @@ TEST(Capture, MapFunctionsAreKept) {
     auto fn = std::make_unique<MapFunction>(
         "table", [table](auto x) { return static_cast<decltype(x)>(table[static_cast<size_t>(x)] * 2); },
         [](auto) { return 3.0; });
-    plan = compile([&](const Tensor& x) {
-      const Tensor y = map(*fn, x);
-      return std::vector<Tensor>{y, gradients(sum(y), {x})[0]};
-    }, {{3}});
+    plan = compile(
+        [&](const Tensor& x) {
+          const Tensor y = map(*fn, x);
+          return std::vector<Tensor>{y, gradients(sum(y), {x})[0]};
+        },
+        {{3}});
   }
   const std::vector<double> noise(1000, -1);
   EXPECT_EQ(values_of(plan.run(counting({3}))[0]), (std::vector<double>{2, 20, 200}));

@@ -35,8 +35,7 @@ TEST(Gradients, OfGradientsOfAPower) {
 }
 
 TEST(Gradients, OfGradientsOfTanh) {
-  Plan plan = compile(
-      [](const Tensor& x) { return gradients(gradients(tanh(x), {x})[0], {x}); }, {{{41}, kF64}});
+  Plan plan = compile([](const Tensor& x) { return gradients(gradients(tanh(x), {x})[0], {x}); }, {{{41}, kF64}});
   const Tensor x = points(), t = tanh(x);
   EXPECT_TRUE(close(plan.run(x)[0], -2.0 * t * (1.0 - t * t), kDouble, 1));
 }
@@ -68,9 +67,7 @@ TEST(Gradients, OfGradientsOfAnMlp) {
 // The gradient's square norm, differentiated by the weights: what gradient penalties do.
 TEST(Gradients, ThroughAGradientPenalty) {
   const Tensor w = uniform({4, 3}, 1, -1, 1, 0, kF64), x = uniform({6, 3}, 2, -1, 1, 0, kF64);
-  const auto penalty = [&](const Tensor& in) {
-    return sum(square(gradients(sum(sigmoid(linear(in, w))), {in})[0]));
-  };
+  const auto penalty = [&](const Tensor& in) { return sum(square(gradients(sum(sigmoid(linear(in, w))), {in})[0])); };
   Plan value = compile(penalty, {{{6, 3}, kF64}});
   Plan slope = compile([&](const Tensor& in) { return gradients(penalty(in), {w}); }, {{{6, 3}, kF64}});
   const Tensor g = clone(slope.run(x)[0]);

@@ -182,7 +182,8 @@ std::vector<Lifetime> cnn(Random& random) {  // planes shrink, channels grow
   return chain_training(sizes, weights, scratch);
 }
 
-std::vector<Lifetime> lstm(Random& random) {  // every step keeps gates and cell; the backward pass carries two gradients
+std::vector<Lifetime> lstm(
+    Random& random) {  // every step keeps gates and cell; the backward pass carries two gradients
   const int64_t batch = 1 + random.below(64), hidden = 8 + random.below(256), length = 4 + random.below(40);
   Training t;
   struct Kept {

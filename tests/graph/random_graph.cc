@@ -44,8 +44,8 @@ size_t RandomGraph::bind(const Dims& shape, double low, double high) {
 size_t RandomGraph::random_value(bool any_type) {
   while (true) {  // later ones more often, so that graphs grow deep
     const auto n = static_cast<int64_t>(values_.size());
-    const auto v = static_cast<size_t>(random_.chance(0.6) ? n - 1 - random_.below(std::min<int64_t>(n, 4))
-                                                           : random_.below(n));
+    const auto v =
+        static_cast<size_t>(random_.chance(0.6) ? n - 1 - random_.below(std::min<int64_t>(n, 4)) : random_.below(n));
     if (values_[v].defined() && (any_type || !infos_[v].is_bool)) return v;
   }
 }
@@ -53,7 +53,7 @@ size_t RandomGraph::random_value(bool any_type) {
 bool RandomGraph::add_op() {
   const size_t x = random_value();
   if (values_[x].numel() > options_.most) return false;
-  const int64_t kind = random_.below(20);
+  const int64_t kind = random_.below(21);
   if (kind < 4) return add_unary(x);
   if (kind < 5) return add_scalar(x);
   if (kind < 8) return add_binary(x);
@@ -64,7 +64,8 @@ bool RandomGraph::add_op() {
   if (kind < 16) return add_rows(x);
   if (kind < 17) return add_join(x);
   if (kind < 18) return add_needless(x);
-  return add_store(x);
+  if (kind < 20) return add_store(x);
+  return add_several(x);
 }
 
 void RandomGraph::tame() {

@@ -60,6 +60,7 @@ class RandomGraph {
   bool add_reduction(size_t x);
   bool add_product(size_t x);
   bool add_rows(size_t x);
+  bool add_several(size_t x);
   bool add_join(size_t x);
   bool add_store(size_t x);
   bool add_needless(size_t x);

@@ -224,9 +224,8 @@ bool RandomGraph::add_product(size_t x) {
     }
     default: {
       if (t.rank() != 2 || t.size(0) > 80) return false;
-      add_line("matmul(" + at(x) + ", transpose(" + at(x) + ")) / k", {}, [=](const Values& v) {
-        return matmul(v[x], transpose(v[x])) / static_cast<double>(k);
-      });
+      add_line("matmul(" + at(x) + ", transpose(" + at(x) + ")) / k", {},
+               [=](const Values& v) { return matmul(v[x], transpose(v[x])) / static_cast<double>(k); });
       return true;
     }
   }
@@ -239,17 +238,63 @@ bool RandomGraph::add_rows(size_t x) {
   const int64_t axis = random_.below(t.rank()), n = t.size(-1);
   switch (random_.below(5)) {
     case 0: add_line("softmax(" + at(x) + ")", {}, [=](const Values& v) { return softmax(v[x], axis); }); return true;
-    case 1: add_line("log_softmax(" + at(x) + ")", {}, [=](const Values& v) { return log_softmax(v[x], axis); }); return true;
+    case 1:
+      add_line("log_softmax(" + at(x) + ")", {}, [=](const Values& v) { return log_softmax(v[x], axis); });
+      return true;
     case 2: {
       const size_t w = bind({n}, 0.5, 1.5), b = bind({n}, -1, 1);
       add_line("layer_norm(" + at(x) + ")", {}, [=](const Values& v) { return layer_norm(v[x], v[w], v[b], 1, 0.1); });
       return true;
     }
-    case 3: add_line("rms_norm(" + at(x) + ")", {}, [=](const Values& v) { return rms_norm(v[x], {}, 1, 0.1); }); return true;
+    case 3:
+      add_line("rms_norm(" + at(x) + ")", {}, [=](const Values& v) { return rms_norm(v[x], {}, 1, 0.1); });
+      return true;
     default:
       if (n > 40) return false;
       add_line("cumsum(" + at(x) + ")", {}, [=](const Values& v) { return cumsum(v[x], axis); });
       return true;
+  }
+}
+
+// Ops with several results, of which some or all are used; conversions; indices.
+bool RandomGraph::add_several(size_t x) {
+  const Tensor t = values_[x];
+  if (t.rank() < 1) return false;
+  const int64_t axis = random_.below(t.rank()), size = t.shape()[static_cast<int>(axis)];
+  const Info info{infos_[x].exact};
+  switch (random_.below(5)) {
+    case 0:
+      if (options_.smooth) return false;
+      add_line("sort(" + at(x) + ")", info, [=](const Values& v) { return sort(v[x], axis)[0]; });
+      return true;
+    case 1: {
+      if (t.rank() < 2 || t.numel() / t.size(1) < 2) return false;
+      add_line("batch_norm(" + at(x) + ")", {}, [=](const Values& v) {
+        const auto r = batch_norm(v[x], {}, {}, 0.1);
+        Dims columns = Dims::filled(v[x].rank(), 1);
+        columns[1] = v[x].size(1);
+        return r[0] + reshape(r[1], columns);
+      });
+      return true;
+    }
+    case 2: {
+      const int64_t seed = random_.below(1000);
+      add_line("dropout(" + at(x) + ")", {}, [=](const Values& v) { return dropout(v[x], 0.3, seed)[0]; });
+      return true;
+    }
+    case 3: {
+      std::vector<int64_t> picks;
+      for (int64_t i = 1 + random_.below(size); i > 0; i--) picks.push_back(random_.below(size));
+      const Tensor indices = Tensor::from(picks);
+      add_line("index_select(" + at(x) + ")", info, [=](const Values& v) { return index_select(v[x], indices, axis); });
+      return true;
+    }
+    default: {  // exact numbers may lose digits and stay comparable
+      if (!info.exact || options_.smooth) return false;
+      const DType type = options_.dtype, other = type == kF64 ? kF32 : kF64;
+      add_line("there and back(" + at(x) + ")", info, [=](const Values& v) { return to(relu(to(v[x], other)), type); });
+      return true;
+    }
   }
 }
 
@@ -290,9 +335,8 @@ bool RandomGraph::add_needless(size_t x) {
       break;
     case 7: add_line("copy of copy(" + at(x) + ")", info, [=](const Values& v) { return copy(copy(v[x])); }); break;
     default:
-      add_line(at(x) + " + folded", {}, [=](const Values& v) {
-        return v[x] + tanh(full({}, 0.5, type) * 2.0) * exp(zeros(shape, type));
-      });
+      add_line(at(x) + " + folded", {},
+               [=](const Values& v) { return v[x] + tanh(full({}, 0.5, type) * 2.0) * exp(zeros(shape, type)); });
   }
   return true;
 }
@@ -312,9 +356,7 @@ bool RandomGraph::add_store(size_t x) {
                       : fitting[static_cast<size_t>(random_.below(static_cast<int64_t>(fitting.size())))];
   const std::string name = "state " + std::to_string(s) + " " + to_string(to.shape());
   switch (random_.below(4)) {
-    case 0:
-      add_line(name + " <- " + at(x), {}, [=](const Values& v) { return copy_into(to, v[x]), Tensor(); });
-      break;
+    case 0: add_line(name + " <- " + at(x), {}, [=](const Values& v) { return copy_into(to, v[x]), Tensor(); }); break;
     case 1:
       add_line(name + " += " + at(x), {}, [=](const Values& v) { return add_into(to, to, v[x]), Tensor(); });
       break;
