@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/requirements.md has one true line per requirement, the README's example is the one that is compiled, relative links in
+"""docs/requirements.md has one true line per requirement, the README's examples are those that are compiled, relative links in
 the documents lead somewhere, and files stay readable in a sitting."""
 import pathlib
 import re
@@ -45,6 +45,10 @@ def check_readme():
         yield "README.md: no ```cpp example"
     elif blocks[0].strip() not in example.read_text():
         yield "README.md: the first example differs from examples/quickstart.cc, which is the one that the tests compile"
+    compiled = [path.read_text() for path in (ROOT / "examples").glob("*.cc")]
+    for block in blocks[1:]:
+        if not any(block.strip() in text for text in compiled):
+            yield f"README.md: the example that begins with `{block.split(chr(10))[0]}` is in no file of examples/"
 
 
 def check_links(files):

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ingot/error.h"
+#include "ingot/grad.h"
 #include "ingot/memory.h"
 #include "ingot/ops.h"
 #include "ingot/optim.h"
@@ -120,6 +121,34 @@ TEST(TrainStep, GivesOtherResultsToo) {
       r.slab, optim::Sgd{}, {{32, 3}, {32, 1}});
   step(r.x, r.y);
   EXPECT_EQ(step.plan().output("prediction").shape(), (Dims{32, 1}));
+}
+
+// A smaller last batch: one plan per size, all on one slab and one state.
+TEST(TrainStep, ByHandForChangingBatchSizes) {
+  Regression r;
+  const optim::Adam adam;
+  const Tensor state = make_state(adam, r.slab), lr = full({}, 0.05), count = zeros({}, kI64);
+  PlanCache cache(
+      [&](const Tensor& x, const Tensor& y, const Tensor& rate, const Tensor& step) {
+        const auto [loss, slopes] =
+            value_and_grad([&] { return mean(square(linear(x, r.w, r.b) - y)); }, r.slab.named());
+        for (size_t i = 0; i < r.slab.size(); i++) copy_into(r.slab.gradient(i), slopes[i]);
+        record_update(adam, r.slab, state, rate, step);
+        return loss;
+      },
+      4);
+  const Tensor few_x = slice(r.x, 0, 0, 7), few_y = slice(r.y, 0, 0, 7);
+  float last = 0;
+  uint64_t warm = 0;
+  for (int64_t k = 1; k <= 500; k++) {
+    *count.data<int64_t>() = k;
+    last = (k % 4 == 0 ? cache.run(few_x, few_y, lr, count) : cache.run(r.x, r.y, lr, count))[0].item();
+    if (k == 4) warm = memory_stats().allocations;
+  }
+  EXPECT_EQ(cache.compiles(), 2);
+  EXPECT_EQ(memory_stats().allocations, warm);
+  EXPECT_LT(last, 1e-4f);
+  EXPECT_NEAR(r.w.at<float>({0, 1}), -2, 0.02);
 }
 
 TEST(TrainStep, RefusesWithASentence) {
