@@ -219,24 +219,38 @@ void Capture::call(const Op& op, std::span<const Tensor* const> inputs, const At
   for (int i = 0; i < n.count; i++) results[static_cast<size_t>(i)] = graph_.symbol(n.first + i);
 }
 
+// What a value looks at if that is a tensor of the user's, by whatever views; else undefined.
+Tensor Capture::bound_memory(ValueId v) const {
+  const Node& n = graph_.producer(v);
+  if (n.kind == NodeKind::kBound) return n.bound;
+  if (!n.is_view()) return {};
+  const Tensor base = bound_memory(n.inputs[0]);
+  if (!base.defined()) return {};
+  const Tensor* in[] = {&base};
+  return n.op->view({*n.op, in, *n.attrs});
+}
+
 void Capture::call_into(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
                         std::span<const Tensor* const> destinations) {
   Node node;
   node.op = &op;
   Tensor stand_in[kMaxInputs];
   const Tensor *in[kMaxInputs], *concrete[kMaxInputs];
-  const Tensor none{};
+  Tensor memory[kMaxInputs];  // of the user's that an input looks at, if it does
   for (size_t i = 0; i < inputs.size(); i++) {
     node.inputs.push_back(value_of(*inputs[i]));
     if (node.inputs.back() != kAbsent) stand_in[i] = graph_.symbol(node.inputs.back());
     in[i] = &stand_in[i];
-    concrete[i] = inputs[i]->defined() && !inputs[i]->is_symbolic() ? inputs[i] : &none;
+    if (node.inputs.back() != kAbsent) memory[i] = bound_memory(node.inputs.back());
+    concrete[i] = &memory[i];
   }
   const Specs specs = infer({op, {in, inputs.size()}, attrs});
   for (int i = 0; i < specs.count; i++) {
-    const Tensor& to = *destinations[static_cast<size_t>(i)];
-    if (to.is_symbolic())
-      throw Error(std::string(op.name) + "_into: the destination " + to_string(to.shape()) +
+    Tensor to = *destinations[static_cast<size_t>(i)];
+    if (to.is_symbolic()) to = bound_memory(value_of(to));  // a view, made here, of a tensor of the user's
+    if (!to.defined() && destinations[static_cast<size_t>(i)]->defined())
+      throw Error(std::string(op.name) + "_into: the destination " +
+                  to_string(destinations[static_cast<size_t>(i)]->shape()) +
                   " is symbolic — inside a capture only tensors with elements can be written; use " + op.name +
                   "(…), which makes a new value");
     check_destination({op, {concrete, inputs.size()}, attrs}, to, specs.of[i]);
@@ -304,7 +318,7 @@ Tensor with_seed(const char* op, const Tensor& seed, Draw draw) {
   if (!seed.defined() || seed.dtype() != kI64 || seed.numel() != 1)
     throw Error(std::string(op) + ": the seed must be one i64 number");
   graph::Capture* c = graph::find_capture();
-  if (c == nullptr) return draw(seed.item<int64_t>());
+  if (c == nullptr) return draw(*static_cast<const int64_t*>(seed.raw()));
   const graph::Graph& g = c->graph();
   const graph::Node& root = g.producer(g.root(c->value_of(seed)));
   if (root.kind == graph::NodeKind::kOp)

@@ -56,6 +56,7 @@ class Capture final : public Recorder {
   std::string_view scope_name();
   const Attrs* keep_attrs(const Attrs& attrs);
   [[noreturn]] void fail_foreign(const Tensor& t) const;
+  Tensor bound_memory(ValueId v) const;
 
   Graph graph_;
   const void* id_;  // what symbolic tensors know it by: another capture may stand at the same address later

@@ -1,10 +1,12 @@
 #include "graph/fuse.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 
 #include "graph/step.h"
 #include "graph/tile_program.h"
+#include "ingot/error.h"
 
 namespace ingot::graph {
 namespace {
@@ -17,7 +19,9 @@ bool is_elementwise(const Node& n) { return n.kind == NodeKind::kOp && n.op->til
 class Fuser {
  public:
   Fuser(const Graph& graph, const FuseOptions& options)
-      : graph_(graph), options_(options), group_of_(graph.nodes.size(), -1) {}
+      : graph_(graph), options_(options), group_of_(graph.nodes.size(), -1), far_(graph.nodes.size()) {
+    std::iota(far_.begin(), far_.end(), 0);
+  }
 
   std::vector<Group> run() {
     for (size_t id = 0; id < graph_.nodes.size(); id++) {
@@ -56,19 +60,30 @@ class Fuser {
       if (group_of_[static_cast<size_t>(a)] >= 0) f(group_of_[static_cast<size_t>(a)]);
   }
 
+  // The largest node that can be met on the way back from node `n`: an edge leads to a smaller node, but from there to
+  // every node of its group.
+  NodeId reach(NodeId n) const {
+    while (far_[static_cast<size_t>(n)] > n) n = far_[static_cast<size_t>(n)];
+    return n;
+  }
+  // Notes that nodes from `first` to `last`, the latest so far, are in one group (or others between them).
+  void widen(NodeId first, NodeId last) { std::fill(far_.begin() + first, far_.begin() + last + 1, last); }
+
   // Does `from` run after any of `targets`, by way of other groups? `floor` is the targets' smallest node.
   bool depends(int from, const std::vector<int>& targets, NodeId floor) {
     stamp_++;
-    std::vector<int> todo{from};
-    while (!todo.empty()) {
-      const int g = todo.back();
-      todo.pop_back();
+    todo_.assign(1, from);
+    while (!todo_.empty()) {
+      const int g = todo_.back();
+      todo_.pop_back();
       if (visited_[static_cast<size_t>(g)] == stamp_) continue;
       visited_[static_cast<size_t>(g)] = stamp_;
       if (std::find(targets.begin(), targets.end(), g) != targets.end()) return true;
-      if (groups_[static_cast<size_t>(g)].nodes.back() < floor) continue;  // all of it came before
+      if (reach(groups_[static_cast<size_t>(g)].nodes.back()) < floor) continue;  // all of it came before
       for (const NodeId n : groups_[static_cast<size_t>(g)].nodes)
-        each_dependency(n, [&](int d) { todo.push_back(d); });
+        each_dependency(n, [&](int d) {
+          if (visited_[static_cast<size_t>(d)] != stamp_) todo_.push_back(d);
+        });
     }
     return false;
   }
@@ -197,6 +212,7 @@ class Fuser {
     into.nodes.push_back(node);
     group_of_[static_cast<size_t>(node)] = parts[0];
     std::sort(into.nodes.begin(), into.nodes.end());
+    widen(into.nodes.front(), node);
   }
 
   // A reduction of rows, of columns or of everything joins the chain that makes its input.
@@ -214,6 +230,7 @@ class Fuser {
     if (!can_merge({g}, node) || !folds(group, n)) return false;
     groups_[static_cast<size_t>(g)].nodes.push_back(node);
     groups_[static_cast<size_t>(g)].reduction = node;
+    widen(groups_[static_cast<size_t>(g)].nodes.front(), node);
     group_of_[static_cast<size_t>(node)] = g;
     return true;
   }
@@ -224,9 +241,12 @@ class Fuser {
     const Dims axes = normalize_axes(reduction.op->name, reduction.attrs->find("axes")->ints, x.rank());
     if (axes.size() == x.rank()) return true;
     const int cut = axes[0] == 0 ? axes.size() : static_cast<int>(axes[0]);
-    for (const NodeId n : group.nodes)
+    for (const NodeId n : group.nodes) {
       for (const ValueId v : graph_.node(n).inputs)
         if (!TileProgram::merges(graph_.symbol(v), x.shape(), cut)) return false;
+      if (const Tensor* to = graph_.node(n).stored(0); to != nullptr && !TileProgram::merges(*to, x.shape(), cut))
+        return false;
+    }
     return true;
   }
 
@@ -274,7 +294,11 @@ class Fuser {
       for (const int s : next[static_cast<size_t>(g)])
         if (--waits[static_cast<size_t>(s)] == 0) ready.push(s);
       ordered.push_back(std::move(groups_[static_cast<size_t>(g)]));
+      groups_[static_cast<size_t>(g)].nodes.clear();
     }
+    for (const Group& g : groups_)
+      if (!g.nodes.empty())
+        throw Error("compile: steps wait for each other in a circle — a fault of Ingot's; please report it");
     return ordered;
   }
 
@@ -283,6 +307,8 @@ class Fuser {
   std::vector<Group> groups_;
   std::vector<int> group_of_, visited_;
   mutable std::vector<std::vector<NodeId>> users_;
+  std::vector<NodeId> far_;  // the largest node of any group that has a node up to this one
+  std::vector<int> todo_;
   int stamp_ = 0;
 };
 

@@ -15,6 +15,19 @@ namespace ingot {
 namespace graph {
 namespace {
 
+// Another scope path for what is recorded while it lives.
+class Path {
+ public:
+  Path(Capture& capture, std::string path) : capture_(capture), before_(capture.swap_path(std::move(path))) {}
+  ~Path() { capture_.swap_path(std::move(before_)); }
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+
+ private:
+  Capture& capture_;
+  std::string before_;
+};
+
 class Backward {
  public:
   Backward(Capture& capture, ValueId y, std::span<const ValueId> wrt)
@@ -99,8 +112,7 @@ class Backward {
       wanted[i] = needs(n.inputs[i]);
     }
     for (ValueId v = n.first; v < n.first + n.count; v++) out.push_back(graph_.symbol(again(n, v)));
-    std::string path =
-        capture_.swap_path(n.scope.empty() ? std::string("backward") : std::string(n.scope) + "/backward");
+    const Path path(capture_, n.scope.empty() ? std::string("backward") : std::string(n.scope) + "/backward");
     const size_t before = graph_.nodes.size();
     const std::vector<Tensor> gradients =
         gradient(*n.op, pointers, *n.attrs, out, dys, std::span<const bool>(wanted.get(), in.size()));
@@ -109,7 +121,6 @@ class Backward {
       Tensor& sum = dy_[static_cast<size_t>(n.inputs[i])];
       sum = sum.defined() ? add(sum, gradients[i]) : gradients[i];
     }
-    capture_.swap_path(std::move(path));
     check_unwritten(before, id);
   }
 
@@ -150,6 +161,29 @@ class Backward {
   std::vector<std::unordered_map<ValueId, ValueId>> copies_;
 };
 
+// A view of a parameter that was made outside the function is another tensor to the capture: what flows through it
+// would be lost in silence.
+void require_one_view(const Graph& graph, ValueId y, ValueId own, const NamedTensor& parameter) {
+  std::vector<bool> reached(graph.values.size(), false);
+  bool any = false;
+  for (const Node& n : graph.nodes)
+    if (n.kind == NodeKind::kBound && n.first != own && overlaps(n.bound, parameter.tensor))
+      any = reached[static_cast<size_t>(n.first)] = true;
+  if (!any) return;
+  for (NodeId id = 0; id <= graph.value(y).node; id++) {
+    const Node& n = graph.node(id);
+    if (n.kind != NodeKind::kOp || n.stop_gradient) continue;
+    bool reads = false;
+    for (const ValueId v : n.inputs) reads = reads || (v != kAbsent && reached[static_cast<size_t>(v)]);
+    for (ValueId v = n.first; reads && v < n.first + n.count; v++)
+      reached[static_cast<size_t>(v)] = is_float(graph.symbol(v).dtype());
+  }
+  if (reached[static_cast<size_t>(y)])
+    throw Error("gradients: the result also depends on \"" + parameter.name +
+                "\" by way of another tensor that looks at the same memory — make views of it inside the function, so "
+                "that their gradients are seen");
+}
+
 }  // namespace
 }  // namespace graph
 
@@ -166,6 +200,8 @@ std::vector<Tensor> gradients(const Tensor& y, std::span<const NamedTensor> wrt,
     values.push_back(x.tensor.is_symbolic() ? capture.value_of(x.tensor) : capture.find_bound(x.tensor));
   }
   const graph::ValueId value = capture.value_of(y);
+  for (size_t i = 0; i < values.size(); i++)
+    if (!wrt[i].tensor.is_symbolic()) graph::require_one_view(capture.graph(), value, values[i], wrt[i]);
   graph::Backward backward(capture, value, values);
   backward.run();
   std::vector<Tensor> results;
@@ -194,6 +230,7 @@ std::vector<Tensor> gradients(const Tensor& y, Tensors wrt, Unused unused) {
 Tensor stop_gradient(const Tensor& x) {
   graph::Capture* c = graph::find_capture();
   if (c == nullptr) return x;
+  if (!x.defined()) throw Error("stop_gradient: x is undefined");
   c->set_stop_gradient(true);
   const Tensor y = permute(x, [&] {
     Dims axes;

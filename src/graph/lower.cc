@@ -139,9 +139,10 @@ class Lowering {
     }
   }
 
-  // An op that works in place reads the operand it overwrites once.
-  static bool only_reads_alike(const Node& n, ValueId in) {
-    return std::count(n.inputs.begin(), n.inputs.end(), in) == 1;
+  // An op that works in place reads the operand it overwrites once, and not by a view.
+  bool only_reads_alike(const Node& n, ValueId in) const {
+    return std::count_if(n.inputs.begin(), n.inputs.end(),
+                         [&](ValueId v) { return v != kAbsent && graph_.root(v) == in; }) == 1;
   }
 
   ValueId owner(ValueId v) const {

@@ -251,6 +251,7 @@ Busy::Busy(Plan::Impl& plan) : plan_(plan) {
 std::span<const Tensor> Plan::run(std::span<const Tensor* const> inputs) {
   Impl& plan = impl();
   const Busy busy(plan);
+  const Unrecorded unrecorded;
   plan.bind(inputs);
   for (graph::Step* step : plan.prepared) step->before_run();
   for (graph::CheckStep* check : plan.checks) check->failure = nullptr;

@@ -29,13 +29,16 @@ Plan& PlanCache::plan_for(std::span<const Tensor* const> inputs) {
   made.plan = compile_function(fn_, made.specs, options_);
   made.used = clock_;
   compiles_++;
-  if (entries_.size() == most_) {
-    entries_.erase(std::min_element(entries_.begin(), entries_.end(),
-                                    [](const Entry& a, const Entry& b) { return a.used < b.used; }));
-    evictions_++;
+  if (entries_.size() < most_) {
+    entries_.push_back(std::move(made));
+    return entries_.back().plan;
   }
-  entries_.push_back(std::move(made));
-  return entries_.back().plan;
+  // The others stay where they are: their users may hold references.
+  Entry& oldest = *std::min_element(entries_.begin(), entries_.end(),
+                                    [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  evictions_++;
+  oldest = std::move(made);
+  return oldest.plan;
 }
 
 size_t PlanCache::bytes() const {

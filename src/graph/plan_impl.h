@@ -10,6 +10,7 @@
 #include "graph/snapshot.h"
 #include "graph/step.h"
 #include "ingot/plan.h"
+#include "ops/call.h"
 
 namespace ingot {
 
@@ -56,6 +57,22 @@ class Busy {
 
  private:
   Plan::Impl& plan_;
+};
+
+/// A plan that is run inside a capture runs: nothing of it is recorded.
+class Unrecorded {
+ public:
+  Unrecorded() : before_(recorder()) {
+    if (before_ != nullptr) set_recorder(nullptr);
+  }
+  ~Unrecorded() {
+    if (before_ != nullptr) set_recorder(before_);
+  }
+  Unrecorded(const Unrecorded&) = delete;
+  Unrecorded& operator=(const Unrecorded&) = delete;
+
+ private:
+  Recorder* before_;
 };
 
 }  // namespace ingot

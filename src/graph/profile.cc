@@ -229,6 +229,7 @@ Profile Plan::profile(int runs, std::span<const Tensor* const> inputs) {
     for (const Tensor& t : zero) defaults.push_back(&t);
     inputs = defaults;
   }
+  const Unrecorded unrecorded;
   plan.bind(inputs);
 
   Profile profile;

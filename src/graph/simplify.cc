@@ -264,7 +264,7 @@ int pair_cross_entropy(Graph& graph) {
       // The pair runs where the loss was computed: what scales the gradient must be there by then.
       const ValueId scale = backward.inputs[2];
       const NodeId maker = graph.value(graph.root(scale)).node;
-      if (graph.node(maker).kind == NodeKind::kOp && maker > static_cast<NodeId>(at)) continue;
+      if (graph.node(maker).kind == NodeKind::kOp && maker >= static_cast<NodeId>(at)) continue;
       const ValueId loss = forward.first, gradient = backward.first;
       forward.op = &k.cross_entropy_pair;
       forward.inputs.push_back(scale);
@@ -275,6 +275,9 @@ int pair_cross_entropy(Graph& graph) {
       replace.set(loss, forward.first);
       replace.set(gradient, forward.first + 1);
       backward.dead = true;
+      for (Node& other : graph.nodes)  // what waited for the gradient waits for the pair
+        for (NodeId& a : other.after)
+          if (a == static_cast<NodeId>(id)) a = static_cast<NodeId>(at);
       pairs++;
       break;
     }

@@ -138,7 +138,7 @@ size_t OpStep::shared_scratch(int team_size) const {
 }
 
 void OpStep::before_run() {
-  if (seed_.defined()) attrs_.replace("seed", seed_.item<int64_t>());
+  if (seed_.defined()) attrs_.replace("seed", *static_cast<const int64_t*>(seed_.raw()));
   if (check_) op_.check(call());
 }
 
@@ -219,7 +219,8 @@ Footprint operand_part(const TileProgram& program, size_t k, const Rect& r, int6
       f.start += static_cast<uintptr_t>(r.col0 * bytes);
       f.width = (r.col1 - r.col0) * bytes;
     }
-  } else if (pitch_bytes == program.cols() * bytes && t.numel() == program.rows() * program.cols()) {
+  } else if (program.dense_columns(static_cast<int>(k)) && pitch_bytes == program.cols() * bytes &&
+             t.numel() == program.rows() * program.cols()) {
     f.start += static_cast<uintptr_t>(r.row0 * pitch_bytes + r.col0 * bytes);
     f.rows = r.row1 - r.row0;
     f.pitch = pitch_bytes;

@@ -53,6 +53,11 @@ class TileProgram {
   void run_into(int external, void* to, const Rect& rect) const;
   /// Bytes between rows of an operand, or -1 if its rows do not follow each other at one distance.
   int64_t pitch(int external) const;
+  /// Do the columns of an operand follow each other without gaps?
+  bool dense_columns(int external) const {
+    const Operand& o = operands_[static_cast<size_t>(external)];
+    return o.inner == o.bytes;
+  }
 
  private:
   enum class Access : uint8_t { kDirect, kRepeated, kGathered };

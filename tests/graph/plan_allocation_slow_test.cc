@@ -21,8 +21,8 @@ TEST(PlanAllocationSlow, ResidentMemoryStaysFlat) {
     set_threads(n);
     TrainingPlan training;
     for (int i = 0; i < 1000; i++) training.run();
-    const uint64_t mallocs = malloc_calls();
     const size_t before = resident_bytes();
+    const uint64_t mallocs = malloc_calls();
     for (int i = 0; i < 100000; i++) training.run();
     EXPECT_EQ(malloc_calls(), mallocs);
     EXPECT_LE(resident_bytes(), before + (size_t{64} << 10)) << n << " threads";

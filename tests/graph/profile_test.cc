@@ -139,7 +139,7 @@ TEST(Picture, Golden) {
   EXPECT_EQ(
       plan.dot(),
       "digraph plan {\n  label=\"tiny: 1 step, 1 thread, 0 B arena\";" + head +
-          R"(  n0 [label="0  fc/matmul+tanh+multiply_scalar\ngemm; 2x3x4 NN; r0 = tanh m0;\nm1 = multiply_scalar r0", shape=box, style="filled,rounded", fillcolor="#ffdcc8", color="#c05621"];
+          R"(  n0 [label="0  fc/matmul+tanh+multiply_scalar\ngemm; 2x3x4 NN; r0 = tanh m0;\nm1 = multiply_scalar r0, 2", shape=box, style="filled,rounded", fillcolor="#ffdcc8", color="#c05621"];
   n1 [label="x\n[2, 3], 24 B", shape=ellipse, style="filled", fillcolor="#cfe8ff", color="#2b6cb0"];
   n2 [label="w\n[3, 4], 48 B", shape=cylinder, style="filled", fillcolor="#d5f0d0", color="#3c7d34"];
   n3 [label="y\n[2, 4], 32 B", shape=ellipse, style="filled", fillcolor="#fff3b0", color="#b7791f"];
