@@ -232,7 +232,7 @@ Tensor stop_gradient(const Tensor& x) {
   if (c == nullptr) return x;
   if (!x.defined()) throw Error("stop_gradient: x is undefined");
   c->set_stop_gradient(true);
-  const Tensor y = permute(x, [&] {
+  Tensor y = permute(x, [&] {
     Dims axes;
     for (int a = 0; a < x.rank(); a++) axes.push_back(a);
     return axes;

@@ -106,6 +106,7 @@ int fold_constants(Graph& graph) {
       attrs = scalar;
     }
     std::vector<const Tensor*> pointers;
+    pointers.reserve(in.size());
     for (const Tensor& t : in) pointers.push_back(&t);
     std::vector<Tensor> results(static_cast<size_t>(n.count));
     ingot::call(*n.op, pointers, attrs, results);
