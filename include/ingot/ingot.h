@@ -6,6 +6,7 @@
 #include "ingot/machine.h"    // IWYU pragma: export
 #include "ingot/map.h"        // IWYU pragma: export
 #include "ingot/memory.h"     // IWYU pragma: export
+#include "ingot/nn.h"         // IWYU pragma: export
 #include "ingot/op.h"         // IWYU pragma: export
 #include "ingot/ops.h"        // IWYU pragma: export
 #include "ingot/optim.h"      // IWYU pragma: export

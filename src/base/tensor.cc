@@ -127,7 +127,7 @@ Tensor::Tensor(Tensor&& other) noexcept
       numel_(std::exchange(other.numel_, 0)),
       dtype_(other.dtype_),
       contiguous_(other.contiguous_),
-      symbolic_(other.symbolic_),
+      symbolic_(std::exchange(other.symbolic_, false)),
       shape_(other.shape_),
       strides_(other.strides_) {}
 
@@ -144,7 +144,7 @@ Tensor& Tensor::operator=(Tensor&& other) noexcept {
   numel_ = std::exchange(other.numel_, 0);
   dtype_ = other.dtype_;
   contiguous_ = other.contiguous_;
-  symbolic_ = other.symbolic_;
+  symbolic_ = std::exchange(other.symbolic_, false);
   shape_ = other.shape_;
   strides_ = other.strides_;
   return *this;

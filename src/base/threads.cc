@@ -161,7 +161,7 @@ class Crew {
   cpu_set_t allowed_;     // what the caller may use, and so the workers
   int caller_core_ = -1;  // where the caller was when it called; written before the start signal
 #endif
-  int size_ = 1;
+  int size_ = 1, last_team_ = 0;
   bool crowd_ = false;
   Seat seats_[kMaxThreads];
   Team::Barrier barriers_[kMaxThreads];
@@ -214,8 +214,13 @@ void Crew::run(void (*fn)(void*, const Team&), void* context, int most) noexcept
   caller_core_ = sched_getcpu();
 #endif
   const int team = most < size_ ? most : size_;
+  if (team > last_team_) {  // members who sat out missed some turns: their signals must not look like later ones
+    for (int rank = 0; rank < team; ++rank)
+      for (Signal& s : barriers_[rank].round) s.post(barriers_[0].turn);
+  }
+  last_team_ = team;
   for (int rank = 1; rank < team; ++rank) {
-    barriers_[rank].turn = barriers_[0].turn;  // members who sat out missed some
+    barriers_[rank].turn = barriers_[0].turn;
     seats_[rank].fn = fn;
     seats_[rank].context = context;
     seats_[rank].team = team;

@@ -15,7 +15,6 @@ uint64_t mix(uint64_t h, uint64_t x) {
   return h ^ (h >> 29);
 }
 
-// Destinations may be bound several times by one store; most nodes read no bound memory at all.
 bool same_node(const Node& a, const Node& b) {
   return a.op == b.op && a.inputs == b.inputs && a.seed == b.seed && a.copy == b.copy && a.after == b.after &&
          a.stop_gradient == b.stop_gradient && a.region == b.region;
@@ -247,7 +246,8 @@ void Capture::call_into(const Op& op, std::span<const Tensor* const> inputs, con
   const Specs specs = infer({op, {in, inputs.size()}, attrs});
   for (int i = 0; i < specs.count; i++) {
     Tensor to = *destinations[static_cast<size_t>(i)];
-    if (to.is_symbolic()) to = bound_memory(value_of(to));  // a view, made here, of a tensor of the user's
+    if (to.defined() && to.is_symbolic())
+      to = bound_memory(value_of(to));  // a view, made here, of a tensor of the user's
     if (!to.defined() && destinations[static_cast<size_t>(i)]->defined())
       throw Error(std::string(op.name) + "_into: the destination " +
                   to_string(destinations[static_cast<size_t>(i)]->shape()) +
@@ -318,7 +318,7 @@ Tensor with_seed(const char* op, const Tensor& seed, Draw draw) {
   if (!seed.defined() || seed.dtype() != kI64 || seed.numel() != 1)
     throw Error(std::string(op) + ": the seed must be one i64 number");
   graph::Capture* c = graph::find_capture();
-  if (c == nullptr) return draw(*static_cast<const int64_t*>(seed.raw()));
+  if (c == nullptr) return draw(*seed.data<int64_t>());
   const graph::Graph& g = c->graph();
   const graph::Node& root = g.producer(g.root(c->value_of(seed)));
   if (root.kind == graph::NodeKind::kOp)

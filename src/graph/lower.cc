@@ -230,6 +230,10 @@ class Lowering {
     for (const Tensor& t : program_.constants)
       largest.push_back({"a constant " + to_string(t.shape()), t.storage()->bytes, 0, 0, 0, false});
     largest.push_back({"scratch of the kernels", program_.scratch_bytes, 0, 0, 0, false});
+    for (size_t i = 0; i < places_.size(); i++)
+      if (places_[i].space == Space::kOutput)
+        largest.push_back({"result " + graph_.label(static_cast<ValueId>(i)), places_[i].bytes, 0, 0, 0, false});
+    std::erase_if(largest, [](const Buffer& b) { return b.bytes == 0; });
     std::sort(largest.begin(), largest.end(), [](const Buffer& a, const Buffer& b) { return a.bytes > b.bytes; });
     std::string text = "compile: \"" + options_.plan_name + "\" needs " +
                        (program_.arena.defined() ? "" : "at least ") + format_bytes(need) + ", the limit is " +

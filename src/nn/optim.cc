@@ -43,6 +43,9 @@ Tensor piece(const Tensor& slab, int64_t first, const Dims& shape) {
 }  // namespace
 
 ParameterSlab::ParameterSlab(std::vector<Parameter> parameters) {
+  if (capturing())
+    throw Error(
+        "parameter slab: made inside a function that is being compiled — make it before, and use its parameters");
   check_parameters(parameters);
   const DType type = parameters[0].tensor->dtype();
   const int64_t grain = 64 / static_cast<int64_t>(size_of(type));

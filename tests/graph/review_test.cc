@@ -122,5 +122,25 @@ TEST(Review, ALossThatScalesItsOwnGradient) {
   expect_equal(together.run()[0], apart.run()[0]);
 }
 
+TEST(Review, SymbolicTensorsThatLeakAreRefused) {
+  Tensor seed, moved;
+  const Tensor w = zeros({3});
+  compile(
+      [&](const Tensor& s) {
+        seed = s;
+        return uniform({3}, s);
+      },
+      {InputSpec({}, kI64)});
+  EXPECT_THROW(uniform({3}, seed), Error);
+  EXPECT_THROW(compile(
+                   [&](const Tensor& x) {
+                     Tensor a = x * 2.0;
+                     const Tensor b = std::move(a);
+                     add_into(a, x, b);  // NOLINT: a is moved from, which is what this is about
+                   },
+                   {{3}}),
+               Error);
+}
+
 }  // namespace
 }  // namespace ingot
