@@ -9,7 +9,6 @@ namespace {
 
 constexpr double kWorthSharing = 1500;  // ns of a step
 constexpr double kWorthWaking = 15000;  // ns of a plan
-constexpr double kBarrier = 400;        // ns, with the wait for the slower one
 constexpr int kMostRanks = 8;           // larger teams wait after every shared step that is not obviously apart
 
 // What each member has touched since the last barrier.
