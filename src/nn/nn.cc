@@ -101,8 +101,8 @@ Tensor Linear::forward(const Tensor& x) { return linear(x, weight, bias); }
 Conv2d::Conv2d(int64_t in, int64_t out, int64_t kernel, ConvOptions options, bool with_bias) : options_(options) {
   require_positive("Conv2d", {in, out, kernel, options.groups});
   if (in % options.groups != 0 || out % options.groups != 0)
-    throw Error(std::string("Conv2d: ") + std::to_string(in) + " and " + std::to_string(out) + " channels do not divide into " +
-                std::to_string(options.groups) + " groups");
+    throw Error(std::string("Conv2d: ") + std::to_string(in) + " and " + std::to_string(out) +
+                " channels do not divide into " + std::to_string(options.groups) + " groups");
   const int64_t fan_in = in / options.groups * kernel * kernel;
   const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
   weight = draw({out, in / options.groups, kernel, kernel}, bound);
@@ -145,7 +145,8 @@ namespace {
 
 std::vector<InputSpec> with_targets(std::vector<InputSpec> inputs, const Loss& loss) {
   if (inputs.size() != 2)
-    throw Error(std::string("train_step: ") + std::to_string(inputs.size()) + " input specs — give the batch's and the targets'");
+    throw Error(std::string("train_step: ") + std::to_string(inputs.size()) +
+                " input specs — give the batch's and the targets'");
   inputs[1].dtype = loss.target;
   if (inputs[0].name.empty()) inputs[0].name = std::string("x");
   if (inputs[1].name.empty()) inputs[1].name = std::string("target");
