@@ -93,6 +93,7 @@ void check_planned(uint64_t seed) {
   std::vector<const Tensor*> strided_inputs;
   for (const Tensor& t : graph.inputs())
     strided.emplace_back(t, random.chance(0.5) ? Layout::kTransposed : Layout::kReversed);
+  strided_inputs.reserve(strided.size());
   for (const Placed& p : strided) strided_inputs.push_back(&p.tensor());
   const std::vector<std::vector<std::string>> choices = choices_of_passes(random);
   for (size_t choice = 0; choice < choices.size(); choice++) {
