@@ -10,7 +10,7 @@ namespace ingot::graph {
 /// or the reduction that it feeds.
 struct Group {
   std::vector<NodeId> nodes;
-  NodeId product = -1;    // a matmul or linear: first
+  NodeId product = -1;    // a matmul or linear: runs before the chain
   NodeId reduction = -1;  // last
   bool chain = false;     // element-wise nodes only, or with one of the above
 };

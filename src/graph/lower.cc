@@ -42,7 +42,7 @@ class Lowering {
     for (size_t i = 0; i < groups_.size(); i++) build(static_cast<int>(i));
     place_scratch();
     check_limit();  // now with constants and scratch
-    for (const Graph::Output& o : graph_.outputs) program_.outputs.push_back(output_tensor(o.value));
+    for (const Graph::Output& o : graph_.outputs) program_.outputs.push_back(tensor(o.value));
     return std::move(program_);
   }
 
@@ -274,9 +274,6 @@ class Lowering {
     return t = block.view(static_cast<std::byte*>(block.raw()) + p.offset, s.shape(), contiguous_strides(s.shape()),
                           s.dtype());
   }
-
-  // A result that the plan returns: what it computed, or a bound tensor.
-  Tensor output_tensor(ValueId v) { return tensor(v); }
 
   void build(int index) {
     const Group& g = groups_[static_cast<size_t>(index)];

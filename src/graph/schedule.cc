@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kWorthSharing = 1500;  // ns of a step
 constexpr double kWorthWaking = 15000;  // ns of a plan
-constexpr int kMostRanks = 8;           // larger teams wait after every shared step that is not obviously apart
+constexpr int kMostRanks = 8;           // for larger teams only one way to share a step out is looked at
 
 // What each member has touched since the last barrier.
 class Window {

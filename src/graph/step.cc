@@ -209,10 +209,10 @@ bool is_written(const TileProgram& program, size_t external) {
 }
 
 // The part of an operand that lies in a rectangle of the iteration space.
-Footprint operand_part(const TileProgram& program, size_t k, const Rect& r, int64_t pitch_bytes) {
+Footprint operand_part(const TileProgram& program, size_t k, const Rect& r) {
   const Tensor& t = program.externals[k];
+  const int64_t pitch_bytes = program.pitch(static_cast<int>(k));
   Footprint f = whole(t, is_written(program, k));
-  if (r.empty()) f.width = 0;
   const int64_t bytes = static_cast<int64_t>(size_of(t.dtype()));
   if (program.rows() == 1) {
     if (t.is_contiguous() && t.numel() == program.cols()) {
@@ -238,8 +238,7 @@ Footprint operand_part(const TileProgram& program, size_t k, const Rect& r, int6
 }
 
 void program_footprints(const TileProgram& program, const Rect& r, std::vector<Footprint>& out) {
-  for (size_t k = 0; k < program.externals.size(); k++)
-    out.push_back(operand_part(program, k, r, program.pitch(static_cast<int>(k))));
+  for (size_t k = 0; k < program.externals.size(); k++) out.push_back(operand_part(program, k, r));
 }
 
 }  // namespace
@@ -304,6 +303,15 @@ int64_t rows_per_block(int64_t width) {
   return std::max<int64_t>(1, FusedReduceStep::kBlockElements / std::max<int64_t>(width, 1));
 }
 
+// `kept` results, each of `folded` elements; steps between results' first elements and between the elements of one.
+kernels::ReduceLayout fold_layout(int64_t kept, int64_t kept_step, int64_t folded, int64_t folded_step) {
+  kernels::ReduceLayout layout;
+  layout.kept_rank = layout.reduced_rank = 1;
+  layout.kept[0] = kept, layout.kept_in[0] = kept_step, layout.kept_out[0] = 1;
+  layout.reduced[0] = folded, layout.reduced_in[0] = folded_step;
+  return layout;
+}
+
 // A member's columns. Panels of fewer than 16 columns would be folded in another order, so what is left over at the end
 // stays with its neighbour.
 std::pair<int64_t, int64_t> column_share(int64_t cols, int rank, int size) {
@@ -325,11 +333,8 @@ void FusedReduceStep::fold_rows(int64_t row0, int64_t row1, T* block) {
   for (int64_t row = row0; row < row1; row += most) {
     const int64_t rows = std::min(most, row1 - row);
     program_.run_into(folded_, block, {row, row + rows, 0, cols});
-    kernels::ReduceLayout layout;
-    layout.kept_rank = layout.reduced_rank = 1;
-    layout.kept[0] = rows, layout.kept_in[0] = cols, layout.kept_out[0] = 1;
-    layout.reduced[0] = cols, layout.reduced_in[0] = 1;
-    kernels::reduce(reduce_, layout, block, out + row, scale_, block + kBlockElements + cols, Team());
+    kernels::reduce(reduce_, fold_layout(rows, cols, cols, 1), block, out + row, scale_, block + kBlockElements + cols,
+                    Team());
   }
 }
 
@@ -342,10 +347,7 @@ void FusedReduceStep::fold_columns(int64_t col0, int64_t col1, T* block) {
     const int64_t rows = std::min(most, program_.rows() - row);
     program_.run_into(folded_, block + pitch, {row, row + rows, col0, col1});
     const bool first = row == 0, last = row + rows == program_.rows();
-    kernels::ReduceLayout layout;
-    layout.kept_rank = layout.reduced_rank = 1;
-    layout.kept[0] = width, layout.kept_in[0] = 1, layout.kept_out[0] = 1;
-    layout.reduced[0] = rows + (first ? 0 : 1), layout.reduced_in[0] = pitch;
+    const kernels::ReduceLayout layout = fold_layout(width, 1, rows + (first ? 0 : 1), pitch);
     T* to = last ? out : block + kBlockElements;
     kernels::reduce(reduce_, layout, first ? block + pitch : block, to, last ? scale_ : 1.0,
                     block + kBlockElements + pitch, Team());
@@ -373,10 +375,7 @@ void FusedReduceStep::run_typed(const Team& team) {
   const int64_t count = pieces();
   T* partials = count == 1 ? static_cast<T*>(result_.raw()) : static_cast<T*>(partials_);
   const auto fold = [&](const T* from, int64_t n, T* to, double scale) {
-    kernels::ReduceLayout layout;
-    layout.reduced_rank = 1;
-    layout.reduced[0] = n, layout.reduced_in[0] = 1;
-    kernels::reduce(reduce_, layout, from, to, scale, block + kBlockElements, Team());
+    kernels::reduce(reduce_, fold_layout(1, 0, n, 1), from, to, scale, block + kBlockElements, Team());
   };
   const auto [first, last] = team.share(count);
   for (int64_t p = first; p < last; p++) {
@@ -425,7 +424,7 @@ void FusedReduceStep::footprints(int rank, int size, std::vector<Footprint>& out
   for (size_t k = 0; k < program_.externals.size(); k++)
     if (static_cast<int>(k) != folded_)
       out.push_back(along_ == Along::kAll ? whole(program_.externals[k], is_written(program_, k))
-                                          : operand_part(program_, k, r, program_.pitch(static_cast<int>(k))));
+                                          : operand_part(program_, k, r));
   out.push_back(to);
   if (along_ == Along::kAll && partials_ != nullptr) {
     Footprint p;
@@ -443,10 +442,16 @@ void FusedReduceStep::each_tensor(const std::function<void(Tensor&, bool)>& visi
 }
 
 size_t FusedReduceStep::private_scratch() const {
-  // The block, a row more, and what the fold needs: it works on one block, so its own scratch is small.
-  const int64_t width = along_ == Along::kColumns ? kWidth : program_.cols();
-  const int64_t row = along_ == Along::kAll ? 0 : width;
-  return static_cast<size_t>(std::max(kBlockElements, row) + row) * size_of(result_.dtype()) + 65536;
+  // The block, a row more, and what the folds need: at most what one result needs, for each of a block's results.
+  const auto fold = [](int64_t results, int64_t elements) {
+    return static_cast<size_t>(results) * kernels::reduce_scratch(fold_layout(1, 0, elements, 1));
+  };
+  const int64_t cols = program_.cols();
+  const int64_t row = along_ == Along::kAll ? 0 : along_ == Along::kColumns ? kWidth : cols;
+  const size_t folds = along_ == Along::kAll       ? std::max(fold(1, kBlockElements), fold(1, pieces()))
+                       : along_ == Along::kColumns ? fold(kWidth, kBlockElements)
+                                                   : fold(rows_per_block(cols), cols);
+  return static_cast<size_t>(std::max(kBlockElements, row) + row) * size_of(result_.dtype()) + folds;
 }
 
 size_t FusedReduceStep::shared_scratch(int) const {
@@ -541,14 +546,13 @@ void GemmStep<T>::set_split(Split split) {
 
 template <class T>
 std::string GemmStep<T>::detail() const {
-  static constexpr const char* kActivation[] = {"", " relu"};
   std::string text = std::to_string(gemm_.m) + "x" + std::to_string(gemm_.k) + "x" + std::to_string(gemm_.n) +
                      (gemm_.a_col == 1 || gemm_.k == 1 ? " N" : " T") +
                      (gemm_.b_packed     ? " packed"
                       : gemm_.b_col == 1 ? "N"
                                          : "T");
   if (bias_.defined()) text += " bias";
-  if (gemm_.activation == kernels::Activation::kRelu) text += kActivation[1];
+  if (gemm_.activation == kernels::Activation::kRelu) text += " relu";
   if (!epilogue_.code.empty()) text += "; " + code_text(epilogue_);
   return text;
 }

@@ -108,7 +108,7 @@ class CheckStep final : public Step {
   OpStep& of_;
 };
 
-/// A chain of element-wise ops, alone or followed by a reduction of its last value.
+/// A chain of element-wise ops.
 class FusedStep final : public Step {
  public:
   explicit FusedStep(TileProgram program) : program_(std::move(program)) { kind = "fused"; }

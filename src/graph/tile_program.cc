@@ -76,10 +76,6 @@ void TileProgram::prepare(const Dims& shape, int cut) {
       for (int k = 0; k < count; k++) merged[static_cast<size_t>(k)].push_back(steps[static_cast<size_t>(k)][a]);
     }
   }
-  if (cut == rank) {  // no columns at all: one of size 1
-    size.push_back(1);
-    for (int k = 0; k < count; k++) merged[static_cast<size_t>(k)].push_back(operands_[static_cast<size_t>(k)].bytes);
-  }
   outer_rank_ = std::max(size.size() - 1, 0);
   cols_ = size.empty() ? 1 : size.back();
   rows_ = 1;

@@ -160,13 +160,19 @@ void with_labels(const Call& call, void*& scratch, const Team& team, F f) {
   call.in(0).dtype() == kF32 ? typed(static_cast<const float*>(logits)) : typed(static_cast<const double*>(logits));
 }
 
+// The largest element of row r, and Σ exp(x - largest).
+std::pair<double, double> shifted_sum(const Tensor& x, int64_t r) {
+  double largest = -INFINITY, total = 0;
+  for (int64_t c = 0; c < x.size(1); c++) largest = std::fmax(largest, value(x, {r, 0}, 1, c));
+  for (int64_t c = 0; c < x.size(1); c++) total += std::exp(value(x, {r, 0}, 1, c) - largest);
+  return {largest, total};
+}
+
 void reference_loss(const Call& call, const Tensor& loss) {
   const Tensor& x = call.in(0);
   for (int64_t r = 0; r < x.size(0); r++) {
     const int64_t label = index_at(call.in(1), r);
-    double largest = -INFINITY, total = 0;
-    for (int64_t c = 0; c < x.size(1); c++) largest = std::fmax(largest, value(x, {r, 0}, 1, c));
-    for (int64_t c = 0; c < x.size(1); c++) total += std::exp(value(x, {r, 0}, 1, c) - largest);
+    const auto [largest, total] = shifted_sum(x, r);
     store(loss, {0}, 0, r, label < 0 ? 0 : largest + std::log(total) - value(x, {r, 0}, 1, label));
   }
 }
@@ -197,9 +203,7 @@ void reference_labelled_gradient(const Call& call, const Tensor& gradient) {
   const Tensor& x = call.in(0);
   for (int64_t r = 0; r < x.size(0); r++) {
     const int64_t label = index_at(call.in(1), r);
-    double largest = -INFINITY, total = 0;
-    for (int64_t c = 0; c < x.size(1); c++) largest = std::fmax(largest, value(x, {r, 0}, 1, c));
-    for (int64_t c = 0; c < x.size(1); c++) total += std::exp(value(x, {r, 0}, 1, c) - largest);
+    const auto [largest, total] = shifted_sum(x, r);
     const double scale = value(call.in(2), {0}, 0, r);
     for (int64_t c = 0; c < x.size(1); c++) {
       const double p = std::exp(value(x, {r, 0}, 1, c) - largest) / total;

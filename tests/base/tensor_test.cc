@@ -9,19 +9,10 @@
 
 #include "ingot/error.h"
 #include "ingot/memory.h"
+#include "tests/error_of.h"
 
 namespace ingot {
 namespace {
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 TEST(Tensor, UndefinedByDefault) {
   Tensor t;

@@ -207,11 +207,16 @@ Tensor as_number(const std::vector<Tensor>& results) {
   return total;
 }
 
+// Is there anything to differentiate by? Ops that make tensors from numbers have no inputs.
+bool takes_floats(const Op& op) {
+  for (const Case& c : cases_of(op, kF32))
+    if (!floats_of(c).empty()) return true;
+  return false;
+}
+
 TEST_P(PlannedNoGradient, IsNamed) {
-  bool tested = false;
   for (const Case& c : cases_of(op(), kF32)) {
     if (floats_of(c).empty()) continue;
-    tested = true;
     try {
       compile(
           [&](std::span<const Tensor> in) {
@@ -224,12 +229,11 @@ TEST_P(PlannedNoGradient, IsNamed) {
       EXPECT_NE(std::string_view(e.what()).find(op().name), std::string_view::npos) << e.what();
     }
   }
-  if (!tested) GTEST_SKIP() << "no input of a floating type";
 }
 
 INGOT_FOR_EVERY_OP(PlannedOp);
 INGOT_FOR_OPS(PlannedGradient, [](const Op& op) { return op.gradient != nullptr; });
-INGOT_FOR_OPS(PlannedNoGradient, [](const Op& op) { return op.gradient == nullptr; });
+INGOT_FOR_OPS(PlannedNoGradient, [](const Op& op) { return op.gradient == nullptr && takes_floats(op); });
 
 }  // namespace
 }  // namespace ingot::harness

@@ -6,19 +6,10 @@
 
 #include "ingot/error.h"
 #include "ingot/ops.h"
+#include "tests/error_of.h"
 
 namespace ingot {
 namespace {
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 Tensor counting(const Dims& shape, DType dtype = kF32) {
   return reshape(arange(0, static_cast<double>(element_count(shape)), 1, dtype), shape);

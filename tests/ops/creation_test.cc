@@ -6,19 +6,10 @@
 
 #include "ingot/error.h"
 #include "ingot/ops.h"
+#include "tests/error_of.h"
 
 namespace ingot {
 namespace {
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 TEST(Creation, Ranges) {
   EXPECT_EQ(arange(0, 3).to_vector<float>(), (std::vector<float>{0, 1, 2}));

@@ -6,19 +6,10 @@
 #include "ingot/error.h"
 #include "ingot/ops.h"
 #include "ingot/threads.h"
+#include "tests/error_of.h"
 
 namespace ingot {
 namespace {
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 Tensor integers(const std::vector<int64_t>& values) { return Tensor::from(values); }
 

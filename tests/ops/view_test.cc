@@ -7,6 +7,7 @@
 #include "ingot/error.h"
 #include "ingot/memory.h"
 #include "ingot/ops.h"
+#include "tests/error_of.h"
 
 namespace ingot {
 namespace {
@@ -14,16 +15,6 @@ namespace {
 using Values = std::vector<float>;
 
 Tensor counting(const Dims& shape) { return reshape(arange(0, static_cast<double>(element_count(shape))), shape); }
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 TEST(View, SharesMemoryAndAllocatesNothing) {
   const Tensor x = counting({2, 3, 4});
