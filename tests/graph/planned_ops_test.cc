@@ -139,6 +139,7 @@ struct PlannedGradient : PlannedOp {};
 std::vector<Tensor> weights_for(const std::vector<Tensor>& results) {
   Random random(11);
   std::vector<Tensor> weights;
+  weights.reserve(results.size());
   for (const Tensor& y : results)
     weights.push_back(is_float(y.dtype()) ? random.tensor(y.shape(), y.dtype(), -1, 1) : Tensor());
   return weights;
