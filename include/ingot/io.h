@@ -84,5 +84,92 @@ SafeTensors parse_safetensors(std::span<const std::byte> bytes);
 SafeTensorsInfo safetensors_info(const std::string& path);
 /// Writes tensors of any type and layout; byte for byte what the Python package writes (metadata sorted by key).
 void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors, const Metadata& metadata = {});
+/// The same without reading: tensors look at the file, whose pages are loaded when they are touched. Writing to them
+/// changes this process's copy only. Ingot never changes a file in place; a file that another program cuts off while it
+/// is mapped would end this one.
+SafeTensors map_safetensors(const std::string& path);
+
+// npy and npz ---------------------------------------------------------------------------------------------------------
+
+/// What compressed data may unpack to: `bytes` in any case, and beyond that at most `ratio` times its size in the file.
+struct UnpackLimits {
+  uint64_t bytes = uint64_t{256} << 20;
+  double ratio = 200;
+};
+
+/// An array as NumPy saves it: f2, f4, f8, i4, i8, u1 or b1, little-endian. Always row-major in memory.
+Tensor load_npy(const std::string& path);
+Tensor parse_npy(std::span<const std::byte> bytes);
+/// Looks at the file, as map_safetensors does; Fortran order becomes strides.
+Tensor map_npy(const std::string& path);
+/// Writes what numpy.save writes. NumPy has no bf16.
+void save_npy(const std::string& path, const Tensor& t);
+
+/// The arrays of numpy.savez and savez_compressed.
+std::vector<NamedTensor> load_npz(const std::string& path, const UnpackLimits& limits = {});
+std::vector<NamedTensor> parse_npz(std::span<const std::byte> bytes, const UnpackLimits& limits = {});
+/// Writes up to 4 GiB of arrays that numpy.load reads.
+void save_npz(const std::string& path, std::span<const NamedTensor> tensors, bool compress = false);
+
+// Data sets -----------------------------------------------------------------------------------------------------------
+
+struct CsvOptions {
+  enum class Header { kGuess, kYes, kNo };  // guess: the first line is one if a field of it is no number
+
+  char separator = ',';
+  Header header = Header::kGuess;
+  DType dtype = kF32;  // f32, f64, i32 or i64
+  /// Empty fields, NA, N/A, null, None and ? become NaN. Else they are Errors with line and column.
+  bool missing_is_nan = false;
+  UnpackLimits limits = {};
+};
+struct Csv {
+  std::vector<std::string> columns;  // names; empty without a header
+  Tensor values;                     // [rows, columns]
+};
+/// A table of numbers, plain or .gz.
+Csv load_csv(const std::string& path, const CsvOptions& options = {});
+Csv parse_csv(std::span<const std::byte> bytes, const CsvOptions& options = {});
+
+/// An IDX file (MNIST's format), plain or .gz: u8, i32, f32 or f64; 8- and 16-bit signed integers become i32.
+Tensor load_idx(const std::string& path, const UnpackLimits& limits = {});
+Tensor parse_idx(std::span<const std::byte> bytes, const UnpackLimits& limits = {});
+
+/// A picture as u8: [h, w] if grey, else [c, h, w] with c = 3 (colours), 2 (grey and alpha) or 4 (colours and alpha).
+/// Palettes become colours, 16 bits become 8.
+Tensor load_png(const std::string& path, const UnpackLimits& limits = {});
+Tensor parse_png(std::span<const std::byte> bytes, const UnpackLimits& limits = {});
+/// Writes u8 [h, w] or [c, h, w] with c from 1 to 4.
+void save_png(const std::string& path, const Tensor& picture);
+
+struct PictureFolder {
+  Tensor x;                          // u8 [n, c, h, w]
+  Tensor y;                          // i64 [n]: numbers of classes
+  std::vector<std::string> classes;  // names of the subfolders, sorted
+};
+/// The pictures folder/CLASS/*.png, all of one size, sorted by class and name.
+PictureFolder load_png_folder(const std::string& folder, const UnpackLimits& limits = {});
+
+// TensorBoard ---------------------------------------------------------------------------------------------------------
+
+/// Scalars for TensorBoard, which looks for files with "tfevents" in their name. Goes on with an existing file; what a
+/// killed process left unfinished at its end is cut off first.
+class EventFile {
+ public:
+  explicit EventFile(const std::string& path);
+  ~EventFile();
+  EventFile(const EventFile&) = delete;
+  EventFile& operator=(const EventFile&) = delete;
+
+  /// Appends one value; `seconds` since 1970, or now if negative.
+  void scalar(std::string_view tag, double value, int64_t step, double seconds = -1);
+
+ private:
+  void append(const std::string& event);
+
+  std::string path_;
+  int fd_ = -1;
+  int64_t end_ = 0;  // of the last whole record
+};
 
 }  // namespace ingot::io

@@ -25,6 +25,8 @@ class Source {
 
   uint64_t size() const { return size_; }
   uint64_t left() const { return size_ - position_; }
+  uint64_t position() const { return position_; }
+  const char* format() const { return format_; }
   const std::string& name() const { return name_; }
   /// The next bytes; an Error if there are not so many.
   void read(void* out, size_t bytes);
@@ -41,7 +43,6 @@ class Source {
  protected:
   virtual void take(void* out, size_t bytes) = 0;
   void set_size(uint64_t size) { size_ = size; }
-  uint64_t position() const { return position_; }
 
  private:
   const char* format_;

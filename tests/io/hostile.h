@@ -14,7 +14,7 @@ class MemoryWatch {
   size_t most() const;
 
  private:
-  size_t held_, tensors_;
+  size_t held_, tensors_, peak_;
 };
 
 using Reader = std::function<void(const std::string& bytes)>;
