@@ -131,25 +131,25 @@ struct Update {
   void operator()(const optim::Adam& o) const { adam(o, false); }
   void operator()(const optim::AdamW& o) const { adam(o, true); }
 
-  // The others are written with ops: in a plan they become one pass as well.
+  // The others are written with ops, all results first and then where they go, so that a plan needs few passes.
   void operator()(const optim::RmsProp& o) const {
     require_share("alpha", o.alpha);
     require_positive("eps", o.eps);
-    const Tensor g = gradient(o, o.weight_decay), mean_square = slot(0);
-    add_into(mean_square, mean_square * o.alpha, square(g) * (1 - o.alpha));
+    const Tensor g = gradient(o, o.weight_decay);
+    const Tensor mean_square = slot(0) * o.alpha + square(g) * (1 - o.alpha);
     Tensor direction = g / (sqrt(mean_square) + o.eps);
-    if (o.momentum != 0) {
-      const Tensor buffer = slot(1);
-      add_into(buffer, buffer * o.momentum, direction);
-      direction = buffer;
-    }
-    subtract_into(p(), p(), direction * rate());
+    if (o.momentum != 0) direction = slot(1) * o.momentum + direction;
+    const Tensor moved = p() - direction * rate();
+    if (o.momentum != 0) copy_into(slot(1), direction);
+    copy_into(slot(0), mean_square);
+    copy_into(p(), moved);
   }
   void operator()(const optim::Adagrad& o) const {
     require_positive("eps", o.eps);
-    const Tensor g = gradient(o, o.weight_decay), sum = slot(0);
-    add_into(sum, sum, square(g));
-    subtract_into(p(), p(), g / (sqrt(sum) + o.eps) * rate());
+    const Tensor g = gradient(o, o.weight_decay), sum = slot(0) + square(g);
+    const Tensor moved = p() - g / (sqrt(sum) + o.eps) * rate();
+    copy_into(slot(0), sum);
+    copy_into(p(), moved);
   }
   void operator()(const optim::Lion& o) const {
     require_share("beta1", o.beta1);
@@ -157,8 +157,9 @@ struct Update {
     const Tensor g = gradient(o, 0), m = slot(0);
     Tensor direction = sign(m * o.beta1 + g * (1 - o.beta1));
     if (o.weight_decay != 0) direction = direction + p() * o.weight_decay;
-    subtract_into(p(), p(), direction * rate());
-    add_into(m, m * o.beta2, g * (1 - o.beta2));
+    const Tensor moved = p() - direction * rate(), mean = m * o.beta2 + g * (1 - o.beta2);
+    copy_into(m, mean);
+    copy_into(p(), moved);
   }
 
   Tensor rate() const { return lr.dtype() == p().dtype() ? lr : to(lr, p().dtype()); }

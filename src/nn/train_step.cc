@@ -85,14 +85,14 @@ void Updates::record_gradients(std::span<const Tensor> gradients) const {
     if (options_.accumulate == 1)
       copy_into(sum, gradients[i]);
     else
-      add_into(sum, sum * carry_, gradients[i] * (1 / static_cast<double>(options_.accumulate)));
+      copy_into(sum, sum * carry_ + gradients[i] * (1 / static_cast<double>(options_.accumulate)));
   }
 }
 
 void Updates::record() const {
   const Scope scope("update");
   record_update(optimizer_, *slab_, state_, lr_tensor_, step_tensor_);
-  if (averages_.defined()) add_into(averages_, averages_, (slab_->values() - averages_) * average_share_);
+  if (averages_.defined()) copy_into(averages_, averages_ + (slab_->values() - averages_) * average_share_);
 }
 
 TrainStep::TrainStep(const PlanFunction& loss, const ParameterSlab& slab, const Optimizer& optimizer,

@@ -37,7 +37,8 @@ TEST(Schedule, WarmUpComesFirst) {
 TEST(Schedule, ShortRunsAreFine) {
   for (const int64_t total : {1, 2, 3})
     for (int64_t i = 0; i < total; i++)
-      for (const auto& s : {schedule::one_cycle(), schedule::cosine(), schedule::one_cycle(0), schedule::one_cycle(1)}) {
+      for (const auto& s :
+           {schedule::one_cycle(), schedule::cosine(), schedule::one_cycle(0), schedule::one_cycle(1)}) {
         EXPECT_GE(s(i, total), 0);
         EXPECT_LE(s(i, total), 1);
       }
