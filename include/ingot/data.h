@@ -107,7 +107,7 @@ struct LoaderOptions {
   uint64_t seed = 0;       // of the order and of the transforms
   int prefetch = 2;        // batches made ahead by a thread of the loader's; 0: made when asked for
   std::vector<TransformPtr> transforms = {};
-  int64_t batches = 0;     // batches in an epoch; 0: all samples once
+  int64_t batches = 0;  // batches in an epoch; 0: all samples once
 };
 
 struct Batch {
@@ -128,8 +128,8 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  /// The next batch of the epoch under way, or nullptr at its end (then the next call begins the next epoch). It is valid
-  /// until the next call.
+  /// The next batch of the epoch under way, or nullptr at its end (then the next call begins the next epoch). It is
+  /// valid until the next call.
   const Batch* next();
   Position position() const;
   /// Goes on from there; used to resume.
