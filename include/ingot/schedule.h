@@ -15,7 +15,8 @@ Schedule step(int64_t every, double gamma = 0.1);
 Schedule cosine(double floor = 0);
 /// A straight line from 0 to 1 over the first `updates`, then `after` over the rest.
 Schedule warm_up(int64_t updates, Schedule after = constant());
-/// Up from `begin` to 1 over the first `rise` of the run and down to `end`, both half cosines (Smith's super-convergence).
+/// Up from `begin` to 1 over the first `rise` of the run and down to `end`, both half cosines (Smith's
+/// super-convergence).
 Schedule one_cycle(double rise = 0.3, double begin = 1.0 / 25, double end = 1e-4 / 25);
 
 }  // namespace ingot::schedule

@@ -33,10 +33,10 @@ Metric accuracy_metric();
 struct TrainerOptions {
   int64_t epochs = 10;
   schedule::Schedule schedule = schedule::constant();
-  int64_t accumulate = 1;      // batches whose mean gradient makes one update
-  double ema = 0;              // decay of averaged weights that evaluation uses; 0: none
-  int64_t patience = 0;        // stop after so many epochs without a better result; 0: never
-  int64_t seed = 0;            // of random layers
+  int64_t accumulate = 1;            // batches whose mean gradient makes one update
+  double ema = 0;                    // decay of averaged weights that evaluation uses; 0: none
+  int64_t patience = 0;              // stop after so many epochs without a better result; 0: never
+  int64_t seed = 0;                  // of random layers
   std::vector<Metric> metrics = {};  // the first decides which epoch is best; without one, the loss
   PlanOptions plan = {};
 };
@@ -48,12 +48,12 @@ struct Scores {
 };
 
 struct EpochResult {
-  int64_t epoch = 0;            // the first is 1
-  Scores train, test;           // test: of the evaluation loader
-  bool tested = false;          // was there one?
-  bool best = false;            // the best epoch so far
-  float lr = 0;                 // of the last update
-  double seconds = 0;           // training alone
+  int64_t epoch = 0;    // the first is 1
+  Scores train, test;   // test: of the evaluation loader
+  bool tested = false;  // was there one?
+  bool best = false;    // the best epoch so far
+  float lr = 0;         // of the last update
+  double seconds = 0;   // training alone
   double samples_per_second = 0;
 };
 
@@ -82,8 +82,8 @@ class Trainer {
   /// Trains until options.epochs are done, patience is over, or stop() is called; true if it came to the end. Goes on
   /// from where the last fit or load_state() stood.
   bool fit(data::Loader& train, data::Loader* test = nullptr);
-  /// Scores over one epoch of a loader, in evaluation mode, with the averaged weights if there are any. `each` sees every
-  /// batch and what the model made of it.
+  /// Scores over one epoch of a loader, in evaluation mode, with the averaged weights if there are any. `each` sees
+  /// every batch and what the model made of it.
   Scores evaluate(data::Loader& loader,
                   const std::function<void(const data::Batch& batch, const Tensor& result)>& each = {});
   /// What the model makes of a batch, in evaluation mode; valid until the next call.
