@@ -30,8 +30,8 @@ std::string described(const Tensor& t) {
 }
 
 // What every fetch asks of its arguments.
-void check_fetch(const char* dataset, std::span<const int64_t> samples, int64_t size, const Tensor& x, const Dims& input,
-                 DType input_type, const Tensor& y, const Dims& target, DType target_type) {
+void check_fetch(const char* dataset, std::span<const int64_t> samples, int64_t size, const Tensor& x,
+                 const Dims& input, DType input_type, const Tensor& y, const Dims& target, DType target_type) {
   if (!holds(x, samples.size(), input, input_type) || !holds(y, samples.size(), target, target_type))
     throw Error(std::string(dataset) + ": fetch of " + std::to_string(samples.size()) + " samples into x (" +
                 described(x) + ") and y (" + described(y) + ") — they must be contiguous rows of " + name(input_type) +

@@ -27,7 +27,7 @@ struct Loader::Impl {
   std::thread thread;
   std::mutex mutex;  // guards what follows
   std::condition_variable wake, ready;
-  Position ahead;                        // the batch that is made next
+  Position ahead;                          // the batch that is made next
   uint64_t made = 0, given = 0, free = 0;  // given - free is 1 while the user holds a batch
   bool filling = false, pausing = false, stopping = false;
   std::exception_ptr error;  // of batch number `made`

@@ -39,7 +39,8 @@ class AveragedWeights {
     if (!updates_.averages().defined()) return;
     const Tensor &a = updates_.slab().values(), &b = updates_.averages();
     auto* bytes = static_cast<std::byte*>(a.raw());
-    std::swap_ranges(bytes, bytes + a.numel() * static_cast<int64_t>(size_of(a.dtype())), static_cast<std::byte*>(b.raw()));
+    std::swap_ranges(bytes, bytes + a.numel() * static_cast<int64_t>(size_of(a.dtype())),
+                     static_cast<std::byte*>(b.raw()));
   }
   const Updates& updates_;
 };
@@ -105,8 +106,8 @@ TrainStep& Trainer::Impl::step_for(const InputSpec& x, const InputSpec& y) {
   if (auto* e = find(steps, x.shape, y.shape)) return e->step;
   const PlanFunction function = [this](std::span<const Tensor> in) { return judge(model.forward(in[0]), in[1]); };
   model.train();
-  steps.push_back(std::make_unique<StepEntry>(
-      StepEntry{x.shape, y.shape, TrainStep(function, updates, {x, y}, options.plan)}));
+  steps.push_back(
+      std::make_unique<StepEntry>(StepEntry{x.shape, y.shape, TrainStep(function, updates, {x, y}, options.plan)}));
   return steps.back()->step;
 }
 

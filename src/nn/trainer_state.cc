@@ -62,8 +62,8 @@ const Tensor& same(const TrainingState& state, const std::string& name, const Te
     throw Error("training state: \"" + name + "\" is missing — it was saved by a run with other options");
   const Tensor& t = found->tensor;
   if (t.dtype() != like.dtype() || !(t.shape() == like.shape()))
-    throw Error("training state: \"" + name + "\" is " + ingot::name(t.dtype()) + " " + to_string(t.shape()) + ", not " +
-                ingot::name(like.dtype()) + " " + to_string(like.shape()) +
+    throw Error("training state: \"" + name + "\" is " + ingot::name(t.dtype()) + " " + to_string(t.shape()) +
+                ", not " + ingot::name(like.dtype()) + " " + to_string(like.shape()) +
                 " — it was saved by a run of another model or optimiser");
   return t;
 }
