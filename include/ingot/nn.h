@@ -6,6 +6,7 @@
 #pragma once
 #include <vector>
 
+#include "ingot/data.h"    // IWYU pragma: export
 #include "ingot/layers.h"  // IWYU pragma: export
 #include "ingot/loss.h"    // IWYU pragma: export
 #include "ingot/module.h"  // IWYU pragma: export
