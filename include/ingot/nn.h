@@ -6,10 +6,12 @@
 #pragma once
 #include <vector>
 
-#include "ingot/layers.h"  // IWYU pragma: export
-#include "ingot/loss.h"    // IWYU pragma: export
-#include "ingot/module.h"  // IWYU pragma: export
-#include "ingot/optim.h"   // IWYU pragma: export
+#include "ingot/init.h"     // IWYU pragma: export
+#include "ingot/layers.h"   // IWYU pragma: export
+#include "ingot/loss.h"     // IWYU pragma: export
+#include "ingot/metrics.h"  // IWYU pragma: export
+#include "ingot/module.h"   // IWYU pragma: export
+#include "ingot/optim.h"    // IWYU pragma: export
 #include "ingot/plan.h"
 
 namespace ingot::nn {

@@ -33,8 +33,10 @@ Tensor read_tensor(std::istringstream& line) {
 using Make = std::function<std::shared_ptr<nn::Layer>()>;
 
 // Layers are made anew for every use: copies share parameters.
-#define INGOT_CASE(name, ...) \
-  { name, [] { return std::make_shared<decltype(nn::__VA_ARGS__)>(nn::__VA_ARGS__); } }
+#define INGOT_CASE(name, ...)                                                         \
+  {                                                                                   \
+    name, [] { return std::make_shared<decltype(nn::__VA_ARGS__)>(nn::__VA_ARGS__); } \
+  }
 
 const std::map<std::string, Make>& makers() {
   static const std::map<std::string, Make> all = {
@@ -116,15 +118,13 @@ const std::map<std::string, Make>& makers() {
       INGOT_CASE("permute", Permute({0, 2, 3, 1})),
       INGOT_CASE("permuted_flat", Sequential(nn::Permute({0, 2, 1}), nn::Flatten())),
       INGOT_CASE("pad", Pad({0, 1}, {3, 2}, 0.5)),
-      INGOT_CASE("concat",
-                 Concat(1, nn::Linear(3, 2), nn::Sequential(nn::Linear(3, 4), nn::Tanh()), nn::Identity())),
+      INGOT_CASE("concat", Concat(1, nn::Linear(3, 2), nn::Sequential(nn::Linear(3, 4), nn::Tanh()), nn::Identity())),
       INGOT_CASE("residual", Residual(nn::Sequential(nn::Linear(4, 5), nn::ReLU(), nn::Linear(5, 4)))),
-      INGOT_CASE("network",
-                 Sequential(nn::Conv2d(1, 3, 3, {.padding = {1}}, false), nn::BatchNorm2d(3), nn::ReLU(),
-                            nn::MaxPool2d(2),
-                            nn::Residual(nn::Sequential(nn::Conv2d(3, 3, 3, {.padding = {1}}), nn::GELU())),
-                            nn::Flatten(),
-                            nn::Sequential(nn::Linear(12, 5), nn::LayerNorm(5), nn::LogSoftmax()))),
+      INGOT_CASE(
+          "network",
+          Sequential(nn::Conv2d(1, 3, 3, {.padding = {1}}, false), nn::BatchNorm2d(3), nn::ReLU(), nn::MaxPool2d(2),
+                     nn::Residual(nn::Sequential(nn::Conv2d(3, 3, 3, {.padding = {1}}), nn::GELU())), nn::Flatten(),
+                     nn::Sequential(nn::Linear(12, 5), nn::LayerNorm(5), nn::LogSoftmax()))),
   };
   return all;
 }
@@ -150,8 +150,11 @@ std::vector<Golden> read_cases(const std::string& name) {
       line >> key;
       (kind == "state" ? g.state : kind == "after" ? g.after : g.gradients).push_back({key, read_tensor(line)});
     } else {
-      (kind == "in" ? g.in : kind == "target" ? g.target : kind == "out" ? g.out : kind == "dy" ? g.dy : g.grad) =
-          read_tensor(line);
+      (kind == "in"       ? g.in
+       : kind == "target" ? g.target
+       : kind == "out"    ? g.out
+       : kind == "dy"     ? g.dy
+                          : g.grad) = read_tensor(line);
     }
   }
   return all;

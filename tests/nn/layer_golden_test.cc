@@ -1,5 +1,5 @@
-// Every layer against PyTorch (tools/golden_layers.py): names of the state, results, gradients, running averages; in f64
-// and f32, eager and planned, without allocating.
+// Every layer against PyTorch (tools/golden_layers.py): names of the state, results, gradients, running averages; in
+// f64 and f32, eager and planned, without allocating.
 #include <algorithm>
 #include <map>
 
@@ -76,7 +76,7 @@ TEST_P(LayerGolden, GradientsAreSlopes) {
   const Golden& g = golden();
   const auto layer = layer_of(g, kF64);
   const Tensor x = clone(g.in);
-  const auto value = [&] { return sum((*layer)(x) * g.dy).item<double>(); };
+  const auto value = [&] { return sum((*layer)(x)*g.dy).item<double>(); };
   const auto check = [&](const std::string& what, const Tensor& t, const Tensor& slope) {
     const Tensor found = zeros(t.shape(), kF64);
     constexpr double kStep = 1e-5;

@@ -108,9 +108,9 @@ INSTANTIATE_TEST_SUITE_P(Case, LossGolden, testing::Range(size_t{0}, cases().siz
 TEST(Loss, StaysFiniteAtExtremes) {
   const Tensor sure = Tensor::from<float>({0, 1, 0, 1}), truth = Tensor::from<float>({0, 1, 1, 0});
   EXPECT_EQ(nn::bce_loss(sure, truth, Reduction::kNone).to_vector<float>(), (std::vector<float>{0, 0, 100, 100}));
-  Plan plan = compile(
-      [&](const Tensor& p, const Tensor& t) { return gradients(nn::bce_loss(p, t, Reduction::kSum), {p}); },
-      {{4}, {4}});
+  Plan plan =
+      compile([&](const Tensor& p, const Tensor& t) { return gradients(nn::bce_loss(p, t, Reduction::kSum), {p}); },
+              {{4}, {4}});
   // Where the truth is met the derivatives of -log(1 - p) and -log p; elsewhere PyTorch's bound.
   EXPECT_EQ(plan.run(sure, truth)[0].to_vector<float>(), (std::vector<float>{1, -1, -1e12f, 1e12f}));
   const Tensor p = Tensor::from<float>({0, 1, 0.5f, 0.5f}, {2, 2});
@@ -147,22 +147,32 @@ TEST(Loss, ErrorsAreSentences) {
   const Tensor y = zeros({4, 1});
   EXPECT_EQ(error_of([&] { nn::mse_loss(y, zeros({4})); }),
             "mse: result [4, 1] and target [4] — they must have the same shape");
-  EXPECT_EQ(error_of([&] { nn::bce(zeros({0, 2}), zeros({0, 2})); }),
+  EXPECT_EQ(error_of([&] {
+              nn::bce(zeros({0, 2}), zeros({0, 2}));
+            }),
             "bce: the batch is empty, result [0, 2] and target [0, 2] — give at least one sample");
-  EXPECT_EQ(error_of([&] { nn::cross_entropy(zeros({0, 2}), zeros({0}, kI64)); }),
+  EXPECT_EQ(error_of([&] {
+              nn::cross_entropy(zeros({0, 2}), zeros({0}, kI64));
+            }),
             "cross_entropy: the batch is empty, result [0, 2] and target [0] — give at least one sample");
-  EXPECT_EQ(error_of([&] { nn::cross_entropy(zeros({4, 3}), zeros({4, 1}, kI64)); }),
+  EXPECT_EQ(error_of([&] {
+              nn::cross_entropy(zeros({4, 3}), zeros({4, 1}, kI64));
+            }),
             "cross_entropy: result [4, 3] and target [4, 1] — give [n, …, classes] and one label for each row");
   EXPECT_EQ(error_of([&] { nn::nll(zeros({4, 3}), zeros({4})); }), "nll: labels are f32 — give i32 or i64");
   EXPECT_EQ(error_of([&] { nn::huber(0)(y, y); }), "huber: delta = 0.000000 — it must be positive");
   EXPECT_EQ(error_of([&] { nn::mae(y, Tensor()); }), "mae: result or target is undefined");
-  EXPECT_NE(error_of([&] { nn::cross_entropy_with({.label_smoothing = 2})(zeros({4, 3}), zeros({4}, kI64)); })
-                .find("label_smoothing = 2"),
+  EXPECT_NE(error_of([&] {
+              nn::cross_entropy_with({.label_smoothing = 2})(zeros({4, 3}), zeros({4}, kI64));
+            }).find("label_smoothing = 2"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { nn::cross_entropy_with({.weight = ones({2})})(zeros({4, 3}), zeros({4}, kI64)); })
-                .find("weight is f32 [2] for logits [4, 3]"),
+  EXPECT_NE(error_of([&] {
+              nn::cross_entropy_with({.weight = ones({2})})(zeros({4, 3}), zeros({4}, kI64));
+            }).find("weight is f32 [2] for logits [4, 3]"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { nn::cross_entropy(zeros({1, 3}), Tensor::from<int64_t>({3})); }).find("out of range"),
+  EXPECT_NE(error_of([&] {
+              nn::cross_entropy(zeros({1, 3}), Tensor::from<int64_t>({3}));
+            }).find("out of range"),
             std::string::npos);
 }
 
@@ -170,14 +180,13 @@ TEST(Loss, ErrorsAreSentences) {
 TEST(Loss, TrainsWithAnyLoss) {
   nn::set_seed(2);
   const Tensor x = normal({32, 4}, 5), y = matmul(x, normal({4, 1}, 6));
-  for (const nn::Loss& loss :
-       {nn::huber(0.5), nn::mae,
-        nn::Loss{"log_cosh",
-                 [](const Tensor& a, const Tensor& b) {
-                   const Tensor e = a - b;
-                   return mean(e + softplus(-2.0 * e) - std::log(2.0));
-                 },
-                 kF32}}) {
+  for (const nn::Loss& loss : {nn::huber(0.5), nn::mae,
+                               nn::Loss{"log_cosh",
+                                        [](const Tensor&a, const Tensor&b) {
+                                          const Tensor e = a - b;
+                                          return mean(e + softplus(-2.0 * e) - std::log(2.0));
+                                        },
+                                        kF32}}) {
     nn::Sequential net{nn::Linear(4, 1)};
     auto step = nn::train_step(net, loss, optim::Adam{.lr = 0.05f}, {{32, 4}, {32, 1}});
     const float first = step(x, y);
