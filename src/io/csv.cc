@@ -13,7 +13,7 @@ namespace {
 
 struct Field {
   std::string_view text;
-  uint64_t line = 1, column = 1;  // where it begins; columns count fields
+  uint64_t line = 1, column = 1;      // where it begins; columns count fields
   bool quoted = false, last = false;  // last: of its row
 };
 
@@ -27,7 +27,8 @@ std::string_view trimmed(std::string_view text) {
 // Field after field; lines without any are passed over.
 class Scanner {
  public:
-  Scanner(const Source& source, std::string_view text, char separator) : source_(source), text_(text), separator_(separator) {
+  Scanner(const Source& source, std::string_view text, char separator)
+      : source_(source), text_(text), separator_(separator) {
     if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // the mark that some programs begin UTF-8 with
   }
 
@@ -47,13 +48,16 @@ class Scanner {
       at_++;
       column_++;
     } else {
-      source_.fail("line " + std::to_string(line_) + ", column " + std::to_string(column_) + ": text follows the closing quotation mark");
+      source_.fail("line " + std::to_string(line_) + ", column " + std::to_string(column_) +
+                   ": text follows the closing quotation mark");
     }
     return true;
   }
 
  private:
-  bool end_of_line() const { return text_[at_] == '\n' || (text_[at_] == '\r' && (at_ + 1 == text_.size() || text_[at_ + 1] == '\n')); }
+  bool end_of_line() const {
+    return text_[at_] == '\n' || (text_[at_] == '\r' && (at_ + 1 == text_.size() || text_[at_ + 1] == '\n'));
+  }
   void pass_line() {
     if (text_[at_] == '\r') at_++;
     if (at_ < text_.size()) at_++;
@@ -75,7 +79,8 @@ class Scanner {
       }
       unquoted_ += text_[at_];
     }
-    source_.fail("line " + std::to_string(line) + ", column " + std::to_string(column_) + ": the quotation mark is never closed");
+    source_.fail("line " + std::to_string(line) + ", column " + std::to_string(column_) +
+                 ": the quotation mark is never closed");
   }
 
   const Source& source_;
@@ -114,7 +119,8 @@ class TableReader {
     const auto binary = std::find_if(text_.begin(), text_.end(), [](char c) {
       return static_cast<unsigned char>(c) < 32 && c != '\t' && c != '\n' && c != '\r';
     });
-    if (binary != text_.end()) source_.fail("byte " + std::to_string(binary - text_.begin()) + " is no text — is it a table?");
+    if (binary != text_.end())
+      source_.fail("byte " + std::to_string(binary - text_.begin()) + " is no text — is it a table?");
     measure();
     const bool header = has_header();
     Csv csv;
@@ -145,7 +151,8 @@ class TableReader {
                        " fields, the first one " + std::to_string(columns_));
         rows_++;
       } else if (rows_ > 0 && static_cast<int64_t>(field.column) >= columns_) {
-        source_.fail("line " + std::to_string(field.line) + " has more than the first one's " + std::to_string(columns_) + " fields");
+        source_.fail("line " + std::to_string(field.line) + " has more than the first one's " +
+                     std::to_string(columns_) + " fields");
       }
     }
     if (rows_ == 0) source_.fail("it is empty");
@@ -173,7 +180,8 @@ class TableReader {
     int64_t value = 0;
     const bool narrow = options_.dtype == kI32;
     if (!parse_number(field.text, value) || (narrow && value != static_cast<int32_t>(value)))
-      source_.fail(place(field) + in_quotes(field.text) + " is not a whole number of " + (narrow ? "32" : "64") + " bits");
+      source_.fail(place(field) + in_quotes(field.text) + " is not a whole number of " + (narrow ? "32" : "64") +
+                   " bits");
     if (narrow)
       *static_cast<int32_t*>(to) = static_cast<int32_t>(value);
     else
@@ -189,8 +197,10 @@ class TableReader {
 };
 
 Csv read_csv(Source& source, const CsvOptions& options) {
-  if (!is_number(options.dtype)) source.fail(std::string("a table cannot be read as ") + name(options.dtype) + " — use f32, f64, i32 or i64");
-  if (options.missing_is_nan && !is_float(options.dtype)) source.fail("missing_is_nan needs f32 or f64: whole numbers have no NaN");
+  if (!is_number(options.dtype))
+    source.fail(std::string("a table cannot be read as ") + name(options.dtype) + " — use f32, f64, i32 or i64");
+  if (options.missing_is_nan && !is_float(options.dtype))
+    source.fail("missing_is_nan needs f32 or f64: whole numbers have no NaN");
   if (options.separator == '"' || options.separator == '\n' || options.separator == '\r')
     source.fail("quotation marks and line ends cannot separate fields");
   const Tensor text = read_unpacked(source, options.limits);

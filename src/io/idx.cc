@@ -13,7 +13,8 @@ template <class T>
 void swap_bytes(const Tensor& t) {
   T* elements = static_cast<T*>(t.raw());
   for (int64_t i = 0; i < t.numel(); i++)
-    elements[i] = sizeof(T) == 8 ? static_cast<T>(__builtin_bswap64(elements[i])) : static_cast<T>(__builtin_bswap32(static_cast<uint32_t>(elements[i])));
+    elements[i] = sizeof(T) == 8 ? static_cast<T>(__builtin_bswap64(elements[i]))
+                                 : static_cast<T>(__builtin_bswap32(static_cast<uint32_t>(elements[i])));
 }
 
 // Signed integers of 1 or 2 bytes, as i32.
@@ -55,7 +56,8 @@ Tensor read_idx(Source& file, const UnpackLimits& limits) {
   source.read(start, sizeof start);
   if (start[0] != 0 || start[1] != 0) source.fail("it does not begin as IDX files do");
   if (start[3] == 0 || start[3] > kMaxRank - 1)
-    source.fail("it has " + std::to_string(start[3]) + " axes — 1 to " + std::to_string(kMaxRank - 1) + " are supported");
+    source.fail("it has " + std::to_string(start[3]) + " axes — 1 to " + std::to_string(kMaxRank - 1) +
+                " are supported");
   Dims shape;
   for (int i = 0; i < start[3]; i++) shape.push_back(big_endian(source));
   const Tensor t = read_elements(source, start[2], shape);

@@ -65,7 +65,8 @@ SafeTensors map_safetensors(const std::string& path) {
   const auto mapping = std::make_shared<Mapping>(file);
   SafeTensors result{{}, std::move(info.metadata)};
   for (TensorInfo& t : info.tensors)
-    result.tensors.push_back({std::move(t.name), look(file, mapping, t.offset, t.shape, t.dtype, contiguous_strides(t.shape))});
+    result.tensors.push_back(
+        {std::move(t.name), look(file, mapping, t.offset, t.shape, t.dtype, contiguous_strides(t.shape))});
   return result;
 }
 

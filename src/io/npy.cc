@@ -1,4 +1,5 @@
-// npy: "\x93NUMPY", a version, the header's length, a Python dictionary {'descr', 'fortran_order', 'shape'}, the elements.
+// npy: "\x93NUMPY", a version, the header's length, a Python dictionary {'descr', 'fortran_order', 'shape'}, the
+// elements.
 #include "io/npy.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ struct TypeName {
   DType dtype;
   const char* name;
 };
-constexpr TypeName kTypes[] = {{kF32, "<f4"}, {kF64, "<f8"}, {kI32, "<i4"}, {kI64, "<i8"},
+constexpr TypeName kTypes[] = {{kF32, "<f4"}, {kF64, "<f8"},  {kI32, "<i4"}, {kI64, "<i8"},
                                {kU8, "|u1"},  {kBool, "|b1"}, {kF16, "<f2"}};
 
 // The header's dictionary, of which only the one form is understood that NumPy writes: three keys, each once.
@@ -62,7 +63,8 @@ class HeaderReader {
   }
   bool accept(char c) { return accept(std::string_view(&c, 1)); }
   void expect(char c) {
-    if (!accept(c)) source_.fail(std::string("the header should have '") + c + "' before " + in_quotes(text_.substr(0, 20)));
+    if (!accept(c))
+      source_.fail(std::string("the header should have '") + c + "' before " + in_quotes(text_.substr(0, 20)));
   }
   std::string_view string() {
     const char quote = accept('"') ? '"' : '\'';
@@ -93,7 +95,8 @@ class HeaderReader {
     int64_t value = 0;
     size_t digits = 0;
     for (; digits < text_.size() && text_[digits] >= '0' && text_[digits] <= '9'; digits++)
-      if (__builtin_mul_overflow(value, int64_t{10}, &value) || __builtin_add_overflow(value, text_[digits] - '0', &value))
+      if (__builtin_mul_overflow(value, int64_t{10}, &value) ||
+          __builtin_add_overflow(value, text_[digits] - '0', &value))
         source_.fail("a size in 'shape' is beyond 63 bits");
     if (digits == 0) source_.fail("'shape' should have a size of 0 or more before " + in_quotes(text_.substr(0, 20)));
     text_.remove_prefix(digits);
@@ -157,9 +160,11 @@ Tensor read_npy(Source& source) {
 }
 
 std::string npy_header(const char* op, const Tensor& t) {
-  const auto type = std::find_if(std::begin(kTypes), std::end(kTypes), [&](auto& each) { return each.dtype == t.dtype(); });
+  const auto type =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](auto& each) { return each.dtype == t.dtype(); });
   if (type == std::end(kTypes))
-    throw Error(std::string(op) + ": NumPy has no " + name(t.dtype()) + " — convert with to(x, kF32), or save as safetensors");
+    throw Error(std::string(op) + ": NumPy has no " + name(t.dtype()) +
+                " — convert with to(x, kF32), or save as safetensors");
   std::string text = std::string("{'descr': '") + type->name + "', 'fortran_order': False, 'shape': (";
   for (int i = 0; i < t.rank(); i++) {
     if (i > 0) text += ' ';

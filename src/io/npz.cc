@@ -1,5 +1,5 @@
-// npz: a zip archive of npy files. The reader knows what NumPy and Python's zipfile write, zip64 included, and takes the
-// archive's directory as the truth; entries may not overlap, which is how small archives unpack to endless ones.
+// npz: a zip archive of npy files. The reader knows what NumPy and Python's zipfile write, zip64 included, and takes
+// the archive's directory as the truth; entries may not overlap, which is how small archives unpack to endless ones.
 #include <zlib.h>
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 namespace ingot::io {
 namespace {
 
-constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;
+constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
+                   kLocator64 = 0x07064b50;
 constexpr size_t kEndBytes = 22, kCentralBytes = 46, kLocalBytes = 30;
 constexpr uint16_t kStored = 0, kDeflated = 8, kEncrypted = 1;
 
@@ -75,7 +76,8 @@ class ZipReader {
     for (uint64_t at = last + 1; at-- > first;) {
       if (file_.u32(at) != kEnd || file_.u16(at + 20) != last - at) continue;
       Directory directory{file_.u16(at + 10), file_.u32(at + 12), file_.u32(at + 16)};
-      if (file_.u32(at + 4) != 0 || file_.u16(at + 8) != directory.entries) source_.fail("it is one part of several archives");
+      if (file_.u32(at + 4) != 0 || file_.u16(at + 8) != directory.entries)
+        source_.fail("it is one part of several archives");
       uint64_t before = at;  // what the directory must end at
       if (at >= 20 && file_.u32(at - 20) == kLocator64) {
         before = file_.u64(at - 12);
@@ -92,7 +94,8 @@ class ZipReader {
 
   Entry entry(uint64_t at, uint64_t name, uint64_t extra) const {
     const char* text = reinterpret_cast<const char*>(bytes_.data()) + at + kCentralBytes;
-    Entry e{std::string(text, name), false, file_.u32(at + 16), file_.u32(at + 20), file_.u32(at + 24), file_.u32(at + 42)};
+    Entry e{std::string(text, name), false, file_.u32(at + 16), file_.u32(at + 20), file_.u32(at + 24),
+            file_.u32(at + 42)};
     const uint16_t method = file_.u16(at + 10);
     if ((file_.u16(at + 8) & kEncrypted) != 0) source_.fail("entry " + in_quotes(e.name) + " is encrypted");
     if (method != kStored && method != kDeflated)
@@ -124,7 +127,9 @@ class ZipReader {
     }
   }
 
-  uint64_t data_begin(const Entry& e) const { return e.begin + kLocalBytes + file_.u16(e.begin + 26) + file_.u16(e.begin + 28); }
+  uint64_t data_begin(const Entry& e) const {
+    return e.begin + kLocalBytes + file_.u16(e.begin + 26) + file_.u16(e.begin + 28);
+  }
 
   // Every entry lies before the directory, behind a header of the same name, and none in another.
   void check_places(const std::vector<Entry>& entries, uint64_t directory) const {
@@ -195,7 +200,8 @@ std::string common_fields(const Entry& e) {
 
 std::string deflated(std::span<const std::byte> header, std::span<const std::byte> elements) {
   z_stream zlib = {};
-  if (deflateInit2(&zlib, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw Error("save_npz: zlib has no memory");
+  if (deflateInit2(&zlib, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw Error("save_npz: zlib has no memory");
   std::string out(deflateBound(&zlib, header.size() + elements.size()) + 1024, '\0');
   zlib.next_out = reinterpret_cast<Bytef*>(out.data());
   zlib.avail_out = static_cast<uInt>(std::min<size_t>(out.size(), UINT32_MAX));
@@ -232,7 +238,8 @@ void save_npz(const std::string& path, std::span<const NamedTensor> tensors, boo
   uint64_t at = 0;
   for (const NamedTensor& each : tensors) {
     if (each.name.empty() || each.name.size() > 60000 || !names.insert(each.name).second)
-      throw Error("save_npz: the name " + in_quotes(each.name) + " is empty, too long or given twice — give every tensor its own");
+      throw Error("save_npz: the name " + in_quotes(each.name) +
+                  " is empty, too long or given twice — give every tensor its own");
     const Tensor t = to_write("save_npz", each.name, each.tensor);
     const std::string header = npy_header("save_npz", t);
     const std::span<const std::byte> parts[] = {std::as_bytes(std::span(header)), bytes_of(t)};
@@ -257,8 +264,8 @@ void save_npz(const std::string& path, std::span<const NamedTensor> tensors, boo
     put<uint16_t>(directory, 20 | 3 << 8);  // made by: Unix
     put<uint16_t>(directory, 20);
     directory += common_fields(e);
-    put<uint16_t>(directory, 0);                  // no comment
-    put<uint32_t>(directory, 0);                  // first disk, binary
+    put<uint16_t>(directory, 0);                     // no comment
+    put<uint32_t>(directory, 0);                     // first disk, binary
     put<uint32_t>(directory, uint32_t{0644} << 16);  // rw-r--r--
     put<uint32_t>(directory, static_cast<uint32_t>(at));
     directory += e.name;

@@ -27,7 +27,8 @@ void on_warning(png_structp, png_const_charp) {}
 
 class PngReader {
  public:
-  PngReader(const Source& source, std::span<const std::byte> bytes) : source_(source), left_(bytes), size_(bytes.size()) {
+  PngReader(const Source& source, std::span<const std::byte> bytes)
+      : source_(source), left_(bytes), size_(bytes.size()) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &message_, on_error, on_warning);
     info_ = png_ != nullptr ? png_create_info_struct(png_) : nullptr;
     if (info_ == nullptr) {
@@ -112,7 +113,6 @@ class PngWriter {
 
   // pixels: u8 [h, w, c].
   const std::string& write(const Tensor& pixels) {
-    
     if (!write_rows(pixels.data<uint8_t>(), pixels.size(0), pixels.size(1), pixels.size(2)))
       throw Error("save_png: " + std::string(message_.text));
     return out_;
@@ -144,7 +144,8 @@ class PngWriter {
 
 Tensor read_png(Source& source, const UnpackLimits& limits) {
   const Tensor bytes = read_all(source);
-  if (bytes.numel() < 8 || png_sig_cmp(bytes.data<uint8_t>(), 0, 8) != 0) source.fail("it does not begin as PNG pictures do");
+  if (bytes.numel() < 8 || png_sig_cmp(bytes.data<uint8_t>(), 0, 8) != 0)
+    source.fail("it does not begin as PNG pictures do");
   return PngReader(source, bytes_of(bytes)).read(limits);
 }
 
@@ -165,8 +166,8 @@ void save_png(const std::string& path, const Tensor& picture) {
   const bool grey = t.rank() == 2;
   if (t.dtype() != kU8 || (!grey && t.rank() != 3) || (!grey && (t.size(0) < 1 || t.size(0) > 4)) || t.numel() == 0 ||
       t.size(-1) > kLongestSide || t.size(-2) > kLongestSide)
-    throw Error("save_png: a picture is u8 [h, w] or [c, h, w] with 1 to 4 channels and sides up to a million, not " + std::string(name(t.dtype())) +
-                " " + to_string(t.shape()));
+    throw Error("save_png: a picture is u8 [h, w] or [c, h, w] with 1 to 4 channels and sides up to a million, not " +
+                std::string(name(t.dtype())) + " " + to_string(t.shape()));
   const int64_t c = grey ? 1 : t.size(0), h = t.size(-2), w = t.size(-1);
   const Tensor pixels = Tensor::empty({h, w, c}, kU8);
   for (int64_t i = 0; i < h * w; i++)

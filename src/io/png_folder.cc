@@ -26,7 +26,8 @@ std::vector<fs::path> sorted(const fs::path& folder, Wanted wanted) {
 
 bool is_png(const fs::directory_entry& entry) {
   std::string extension = entry.path().extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return extension == ".png" && entry.is_regular_file();
 }
 
@@ -37,7 +38,8 @@ PictureFolder load_png_folder(const std::string& folder, const UnpackLimits& lim
   std::vector<std::pair<fs::path, int64_t>> files;
   for (const fs::path& each : sorted(folder, [](const fs::directory_entry& entry) { return entry.is_directory(); })) {
     const std::vector<fs::path> pictures = sorted(each, is_png);
-    if (pictures.empty()) throw Error("load_png_folder: " + each.string() + " has no .png files — remove it, or fill it");
+    if (pictures.empty())
+      throw Error("load_png_folder: " + each.string() + " has no .png files — remove it, or fill it");
     for (const fs::path& picture : pictures) files.emplace_back(picture, static_cast<int64_t>(result.classes.size()));
     result.classes.push_back(each.filename().string());
   }

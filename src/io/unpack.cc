@@ -56,7 +56,8 @@ Tensor gunzip(const Source& source, std::span<const std::byte> packed, const Unp
       if (zlib.avail_in == 0 && left.empty()) break;
       if (inflateReset(&zlib) != Z_OK) source.fail("zlib cannot go on");  // another member follows
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      source.fail(std::string("its compressed data is damaged") + (zlib.msg != nullptr ? std::string(": ") + zlib.msg : ""));
+      source.fail(std::string("its compressed data is damaged") +
+                  (zlib.msg != nullptr ? std::string(": ") + zlib.msg : ""));
     }
   }
   check_unpacked(source, packed.size(), size, limits);

@@ -10,8 +10,8 @@ namespace {
 // A layer's errors are its own: an op would only speak of weights that do not fit.
 void require_channels(const Tensor& x, int64_t channels, int least_rank, const char* must) {
   if (x.rank() < least_rank || x.size(1) != channels)
-    throw Error("the input is " + to_string(x.shape()) + " — it must be " + must + " with " +
-                std::to_string(channels) + " channels");
+    throw Error("the input is " + to_string(x.shape()) + " — it must be " + must + " with " + std::to_string(channels) +
+                " channels");
 }
 
 void require_tail(const Tensor& x, const Dims& shape) {
@@ -59,7 +59,8 @@ Tensor BatchNorm::forward(const Tensor& x) {
 }
 void BatchNorm1d::check_rank(const Tensor& x) const {
   if (x.rank() != 2 && x.rank() != 3)
-    throw Error("the input is " + to_string(x.shape()) + " — it must be [batch, channels] or [batch, channels, length]");
+    throw Error("the input is " + to_string(x.shape()) +
+                " — it must be [batch, channels] or [batch, channels, length]");
 }
 void BatchNorm2d::check_rank(const Tensor& x) const {
   if (x.rank() != 4)

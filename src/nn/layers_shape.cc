@@ -52,8 +52,7 @@ Tensor Concat::forward(const Tensor& x) {
 Tensor Residual::forward(const Tensor& x) {
   const Tensor y = inner()(x);
   if (!(y.shape() == x.shape()))
-    throw Error("inner makes " + to_string(y.shape()) + " of " + to_string(x.shape()) +
-                " — it must keep the shape");
+    throw Error("inner makes " + to_string(y.shape()) + " of " + to_string(x.shape()) + " — it must keep the shape");
   return add(x, y);
 }
 

@@ -9,7 +9,8 @@
 
 int main(int, char** arguments) {
   const std::string path = std::string(arguments[0]) + ".safetensors";
-  ingot::io::save_safetensors(path, std::vector<ingot::NamedTensor>{{"x", ingot::arange(0, 6)}}, {{"by", "a stranger"}});
+  ingot::io::save_safetensors(path, std::vector<ingot::NamedTensor>{{"x", ingot::arange(0, 6)}},
+                              {{"by", "a stranger"}});
   const ingot::io::SafeTensors file = ingot::io::load_safetensors(path);
   if (file["x"].to_vector<float>()[5] != 5 || file.metadata.at("by") != "a stranger") return 1;
   ingot::io::save_png(path, ingot::full({4, 4}, 7, ingot::kU8));

@@ -38,7 +38,11 @@ TEST(Csv, HeadersSeparatorsAndTypes) {
   EXPECT_TRUE(csv("1,2\n3,4\n").columns.empty());
   EXPECT_EQ(csv("1,2\n3,4\n", {.header = Header::kYes}).columns, (std::vector<std::string>{"1", "2"}));
   EXPECT_EQ(csv("a\n").values.shape(), (Dims{0, 1}));
-  EXPECT_EQ(csv("\xef\xbb\xbf" "1;2", {.separator = ';'}).values.to_vector<float>(), (std::vector<float>{1, 2}));
+  EXPECT_EQ(csv("\xef\xbb\xbf"
+                "1;2",
+                {.separator = ';'})
+                .values.to_vector<float>(),
+            (std::vector<float>{1, 2}));
   EXPECT_EQ(csv("1 \t 2\r\n", {.separator = '\t'}).values.to_vector<float>(), (std::vector<float>{1, 2}));
   EXPECT_EQ(csv("\"a\"\"b\n c\",d\n1,2").columns, (std::vector<std::string>{"a\"b\n c", "d"}));
   const std::vector<int64_t> large = {9007199254740993, -9223372036854775807 - 1};
@@ -49,7 +53,8 @@ TEST(Csv, HeadersSeparatorsAndTypes) {
 
 TEST(Csv, NamesThePlaceOfWhatIsWrong) {
   expect_error(csv_error("a,b\n1,2\n3,x4\n"), "line 3, column 2 (\"b\"): \"x4\" is not a number");
-  expect_error(csv_error("a,b\n\n1,\n"), "line 3, column 2 (\"b\"): the value is missing — fill it in, or read with missing_is_nan");
+  expect_error(csv_error("a,b\n\n1,\n"),
+               "line 3, column 2 (\"b\"): the value is missing — fill it in, or read with missing_is_nan");
   expect_error(csv_error("1,2\nNA,3\n"), "line 2, column 1: the value is missing");
   expect_error(csv_error("1,2\n3\n"), "line 2 has 1 fields, the first one 2");
   expect_error(csv_error("1,2\n3,4,5\n"), "line 2 has more than the first one's 2 fields");
@@ -64,8 +69,8 @@ TEST(Csv, NamesThePlaceOfWhatIsWrong) {
   expect_error(csv_error("\n\r\n"), "it is empty");
   expect_error(csv_error(std::string("a,b\0", 4)), "byte 3 is no text");
   const std::vector<float> values = csv("1,\n?,NA\n2,null\n", {.missing_is_nan = true}).values.to_vector<float>();
-  EXPECT_TRUE(values[0] == 1 && std::isnan(values[1]) && std::isnan(values[2]) && std::isnan(values[3]) && values[4] == 2 &&
-              std::isnan(values[5]));
+  EXPECT_TRUE(values[0] == 1 && std::isnan(values[1]) && std::isnan(values[2]) && std::isnan(values[3]) &&
+              values[4] == 2 && std::isnan(values[5]));
 }
 
 void parse_table(const std::string& bytes) { parse_csv(as_span(bytes), {.limits = {.bytes = 1 << 20, .ratio = 100}}); }
@@ -92,7 +97,8 @@ TEST(Idx, ReadsEveryType) {
     EXPECT_EQ(pixels.shape(), (Dims{2, 3, 4}));
     EXPECT_EQ(to(pixels, kF32).to_vector<float>(), arange(0, 24).to_vector<float>());
   }
-  const std::pair<const char*, DType> types[] = {{"type_9.idx", kI32}, {"type_11.idx", kI32}, {"type_12.idx", kI32}, {"type_13.idx", kF32}, {"type_14.idx", kF64}};
+  const std::pair<const char*, DType> types[] = {
+      {"type_9.idx", kI32}, {"type_11.idx", kI32}, {"type_12.idx", kI32}, {"type_13.idx", kF32}, {"type_14.idx", kF64}};
   for (const auto& [name, dtype] : types) {
     const Tensor t = load_idx(golden_path(name));
     EXPECT_EQ(t.dtype(), dtype) << name;
@@ -108,12 +114,29 @@ TEST(IdxHostile, BeginningsAndFlippedBits) {
   }
 }
 TEST(IdxHostile, LyingSizes) {
-  const auto refused = [](const std::string& file, const std::string& words) { expect_refused(file, parse_array, words, 64 << 10); };
-  refused(std::string("\0\0\x08\1\xff\xff\xff\xff" "1", 9), "shape [4294967295] of u8 does not fit into the 1 bytes");
-  refused(std::string("\0\0\x0e\3\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" "1", 17), "does not fit into the 1 bytes");
-  refused(std::string("\0\0\x08\1\0\0\0\1" "12", 10), "1 bytes follow the elements");
-  refused(std::string("\0\0\x07\1\0\0\0\1" "1", 9), "type 7 is unknown");
-  refused(std::string("\0\0\x08\0" "1", 5), "has 0 axes");
+  const auto refused = [](const std::string& file, const std::string& words) {
+    expect_refused(file, parse_array, words, 64 << 10);
+  };
+  refused(std::string("\0\0\x08\1\xff\xff\xff\xff"
+                      "1",
+                      9),
+          "shape [4294967295] of u8 does not fit into the 1 bytes");
+  refused(std::string("\0\0\x0e\3\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+                      "1",
+                      17),
+          "does not fit into the 1 bytes");
+  refused(std::string("\0\0\x08\1\0\0\0\1"
+                      "12",
+                      10),
+          "1 bytes follow the elements");
+  refused(std::string("\0\0\x07\1\0\0\0\1"
+                      "1",
+                      9),
+          "type 7 is unknown");
+  refused(std::string("\0\0\x08\0"
+                      "1",
+                      5),
+          "has 0 axes");
   refused(std::string("\0\0\x08\x09", 4) + std::string(40, '\1'), "has 9 axes");
   refused("PK..", "does not begin as IDX files do");
 }

@@ -27,8 +27,8 @@ TEST(Npy, ReadsEveryType) {
     const Tensor t = load_npy(golden_path(std::string("type_") + name + ".npy"));
     EXPECT_EQ(t.dtype(), dtype) << name;
     EXPECT_EQ(t.shape(), (Dims{2, 3})) << name;
-    const std::vector<double> wanted = dtype == kBool  ? std::vector<double>{1, 1, 0, 1, 1, 1}
-                                       : dtype == kU8 ? std::vector<double>{1, 0, 0, 0, 1, 1}
+    const std::vector<double> wanted = dtype == kBool                   ? std::vector<double>{1, 1, 0, 1, 1, 1}
+                                       : dtype == kU8                   ? std::vector<double>{1, 0, 0, 0, 1, 1}
                                        : dtype == kI32 || dtype == kI64 ? std::vector<double>{-1, 0, 0, 0, 1, 1}
                                                                         : std::vector<double>{-1, -0.5, 0, 0.5, 1, 1.5};
     EXPECT_EQ(numbers(t), wanted) << name;
@@ -41,7 +41,8 @@ TEST(Npy, ReadsEveryType) {
 
 TEST(Npy, WritesTheSameBytesAsNumPy) {
   TemporaryFolder folder;
-  for (const char* name : {"type_f4", "type_f8", "type_i4", "type_i8", "type_u1", "type_b1", "type_f2", "scalar", "vector", "empty"}) {
+  for (const char* name :
+       {"type_f4", "type_f8", "type_i4", "type_i8", "type_u1", "type_b1", "type_f2", "scalar", "vector", "empty"}) {
     save_npy(folder / "out.npy", load_npy(golden_path(std::string(name) + ".npy")));
     EXPECT_EQ(contents(folder / "out.npy"), golden(std::string(name) + ".npy")) << name;
   }
@@ -60,11 +61,13 @@ TEST(Npy, FortranOrderInAllVersions) {
 }
 
 TEST(Npy, SaysWhatItCannotRead) {
-  EXPECT_NE(error_in("big_endian.npy").find("\">f4\", big-endian — save it as"), std::string::npos) << error_in("big_endian.npy");
+  EXPECT_NE(error_in("big_endian.npy").find("\">f4\", big-endian — save it as"), std::string::npos)
+      << error_in("big_endian.npy");
   EXPECT_NE(error_in("complex.npy").find("type is \"<c8\""), std::string::npos) << error_in("complex.npy");
   EXPECT_NE(error_in("structured.npy").find("structured array"), std::string::npos) << error_in("structured.npy");
   TemporaryFolder folder;
-  EXPECT_NE(error_of([&] { save_npy(folder / "x", to(zeros({2}), kBF16)); }).find("NumPy has no bf16"), std::string::npos);
+  EXPECT_NE(error_of([&] { save_npy(folder / "x", to(zeros({2}), kBF16)); }).find("NumPy has no bf16"),
+            std::string::npos);
   EXPECT_NE(error_of([&] { save_npy(folder / "x", Tensor()); }).find("is undefined"), std::string::npos);
   EXPECT_TRUE(folder.list().empty());
 }
@@ -78,7 +81,8 @@ TEST(NpyHostile, Beginnings) {
   cut_everywhere(golden("fortran_v3.npy"), parse);
 }
 TEST(NpyHostile, FlippedBits) {
-  for (const char* name : {"type_b1.npy", "fortran_v2.npy", "scalar.npy"}) flip_bits(golden(name), parse, 3000, 64 << 10);
+  for (const char* name : {"type_b1.npy", "fortran_v2.npy", "scalar.npy"})
+    flip_bits(golden(name), parse, 3000, 64 << 10);
 }
 TEST(NpyHostile, LyingHeaders) {
   const auto refused = [](const std::string& dictionary, const std::string& words, const std::string& data = "1234") {
@@ -125,8 +129,8 @@ TEST(Npz, ReadsWhatNumPyWrote) {
 
 TEST(Npz, WritesWhatItReads) {
   TemporaryFolder folder;
-  const std::vector<NamedTensor> tensors = {{"a", transpose(reshape(arange(0, 6), {2, 3}))}, {"ä/b", zeros({100, 100})},
-                                            {"none", zeros({0})}};
+  const std::vector<NamedTensor> tensors = {
+      {"a", transpose(reshape(arange(0, 6), {2, 3}))}, {"ä/b", zeros({100, 100})}, {"none", zeros({0})}};
   for (bool compress : {false, true}) {
     save_npz(folder / "x.npz", tensors, compress);
     const std::vector<NamedTensor> back = load_npz(folder / "x.npz");
@@ -140,7 +144,10 @@ TEST(Npz, WritesWhatItReads) {
   }
   save_npz(folder / "none.npz", {});
   EXPECT_TRUE(load_npz(folder / "none.npz").empty());
-  EXPECT_NE(error_of([&] { save_npz(folder / "y", std::vector<NamedTensor>{{"a", zeros({1})}, {"a", zeros({1})}}); }).find("given twice"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              save_npz(folder / "y", std::vector<NamedTensor>{{"a", zeros({1})}, {"a", zeros({1})}});
+            }).find("given twice"),
+            std::string::npos);
 }
 
 TEST(NpzHostile, Beginnings) {
@@ -218,7 +225,8 @@ TEST(Map, LooksAtTheFile) {
 }
 
 TEST(Map, SafeTensors) {
-  const SafeTensors mapped = map_safetensors(golden_path("all_types.safetensors")), loaded = load_safetensors(golden_path("all_types.safetensors"));
+  const SafeTensors mapped = map_safetensors(golden_path("all_types.safetensors")),
+                    loaded = load_safetensors(golden_path("all_types.safetensors"));
   ASSERT_EQ(mapped.tensors.size(), loaded.tensors.size());
   EXPECT_EQ(mapped.metadata, loaded.metadata);
   for (size_t i = 0; i < mapped.tensors.size(); i++) {
