@@ -1,5 +1,5 @@
-// What changes samples. Each works sample by sample; a random one draws what it needs for a sample from the block of its
-// key's sequence that has the sample's number.
+// What changes samples. Each works sample by sample; a random one draws what it needs for a sample from the block of
+// its key's sequence that has the sample's number.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

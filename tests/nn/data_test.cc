@@ -62,7 +62,9 @@ TEST(TensorDataset, TakesEveryType) {
     const auto [x, y] = fetched(set, {3, 2, 1, 0});
     for (int64_t i = 0; i < 4; i++) {
       const double value = type == kBool ? (i < 3 ? 1 : 0) : values.at<float>({3 - i});
-      EXPECT_EQ(load_as_double(static_cast<std::byte*>(y.raw()) + i * static_cast<int64_t>(size_of(y.dtype())), y.dtype()), value)
+      EXPECT_EQ(
+          load_as_double(static_cast<std::byte*>(y.raw()) + i * static_cast<int64_t>(size_of(y.dtype())), y.dtype()),
+          value)
           << name(type);
       if (type == kU8) EXPECT_EQ(x.data<float>()[i], static_cast<float>(value) / 255.0f);
       if (is_float(type)) EXPECT_EQ(x.data<float>()[i], static_cast<float>(value));
@@ -90,19 +92,28 @@ TEST(TensorDataset, LooksAtViewsAndCopiesOnlyWhatLiesInPieces) {
 }
 
 TEST(TensorDataset, RefusesWithASentence) {
-  EXPECT_EQ(error_of([] { TensorDataset(zeros({3, 2}), zeros({4})); }),
+  EXPECT_EQ(error_of([] {
+              TensorDataset(zeros({3, 2}), zeros({4}));
+            }),
             "TensorDataset: x [3, 2] has 3 samples, y [4] has 4 — the first axis of both counts the samples");
-  EXPECT_EQ(error_of([] { TensorDataset(zeros({3, 2}), Tensor()); }),
+  EXPECT_EQ(error_of([] {
+              TensorDataset(zeros({3, 2}), Tensor());
+            }),
             "TensorDataset: x (f32 [3, 2]) and y (undefined) — both need elements, and samples along their first axis");
   EXPECT_NE(error_of([] { TensorDataset(zeros({}), zeros({})); }), "no error");
   const TensorDataset set(zeros({3, 2}), zeros({3}));
   EXPECT_EQ(error_of([&] { fetched(set, {3}); }), "TensorDataset: sample 3 of 3 — samples are numbered from 0");
   EXPECT_NE(error_of([&] { fetched(set, {-1}); }), "no error");
-  EXPECT_EQ(error_of([&] { set.fetch(std::vector<int64_t>{1}, zeros({1, 2}, kF64), zeros({1})); }),
-            "TensorDataset: fetch of 1 samples into x (f64 [1, 2]) and y (f32 [1]) — they must be contiguous rows of f32 "
-            "[2] and f32 []");
+  EXPECT_EQ(
+      error_of([&] {
+        set.fetch(std::vector<int64_t>{1}, zeros({1, 2}, kF64), zeros({1}));
+      }),
+      "TensorDataset: fetch of 1 samples into x (f64 [1, 2]) and y (f32 [1]) — they must be contiguous rows of f32 "
+      "[2] and f32 []");
   EXPECT_NE(error_of([&] { set.fetch(std::vector<int64_t>{1}, zeros({2, 2}), zeros({1})); }), "no error");
-  EXPECT_NE(error_of([&] { set.fetch(std::vector<int64_t>{1, 2}, transpose(zeros({2, 2}), 0, 1), zeros({2})); }),
+  EXPECT_NE(error_of([&] {
+              set.fetch(std::vector<int64_t>{1, 2}, transpose(zeros({2, 2}), 0, 1), zeros({2}));
+            }),
             "no error");
 }
 
@@ -177,7 +188,9 @@ TEST(TokenDataset, StreamsContinueFromBatchToBatch) {
 
 TEST(TokenDataset, RefusesWithASentence) {
   EXPECT_EQ(TokenDataset({1, 2, 3, 4}, 3).size(), 1);
-  EXPECT_EQ(error_of([] { TokenDataset({1, 2, 3}, 3); }),
+  EXPECT_EQ(error_of([] {
+              TokenDataset({1, 2, 3}, 3);
+            }),
             "TokenDataset: 3 tokens are too few for samples of 3 — a sample needs one token more than its length: give "
             "more text, or a shorter length");
   EXPECT_NE(error_of([] { TokenDataset({}, 1, 1); }), "no error");
@@ -185,7 +198,9 @@ TEST(TokenDataset, RefusesWithASentence) {
   EXPECT_EQ(TokenDataset({1, 2, 3, 4, 5, 6, 7}, 3, 2).size(), 2);
   EXPECT_NE(error_of([] { TokenDataset({1, 2, 3}, 0); }), "no error");
   EXPECT_NE(error_of([] { TokenDataset({1, 2, 3}, 1, -1); }), "no error");
-  EXPECT_EQ(error_of([] { TokenDataset({1, -2, 3}, 1); }),
+  EXPECT_EQ(error_of([] {
+              TokenDataset({1, -2, 3}, 1);
+            }),
             "TokenDataset: token -2 at place 1 — tokens are numbers from 0 on");
 }
 
@@ -212,13 +227,13 @@ MachineInfo machine(uint64_t l2, uint64_t l3) {
 TEST(RecommendedBatch, FollowsItsRule) {
   constexpr double kMiB = 1 << 20;
   const MachineInfo desktop = machine(1 << 20, 32 << 20), small = machine(256 << 10, 0), silent = machine(0, 0);
-  EXPECT_EQ(recommended_batch(16 * 1024, 0, 1, desktop), 1024) << "16 MiB of L3";
-  EXPECT_EQ(recommended_batch(16 * 1024 + 1, 0, 1, desktop), 512);
-  EXPECT_EQ(recommended_batch(16 * 1024, 8 * kMiB, 1, desktop), 512) << "8 MiB beside what is fixed";
-  EXPECT_EQ(recommended_batch(16 * 1024, 1000 * kMiB, 1, desktop), 512) << "which takes half at most";
-  EXPECT_EQ(recommended_batch(16 * 1024, 0, 1, small), 16);
-  EXPECT_EQ(recommended_batch(16 * 1024, 0, 4, small), 64) << "every worker brings its L2";
-  EXPECT_EQ(recommended_batch(16 * 1024, 0, 4, silent), 64) << "1 MiB";
+  EXPECT_EQ(recommended_batch(16 * 1024, 0, 1, desktop), 64) << "1 MiB of L2";
+  EXPECT_EQ(recommended_batch(16 * 1024 + 1, 0, 1, desktop), 32);
+  EXPECT_EQ(recommended_batch(16 * 1024, 0, 4, desktop), 256) << "every worker brings its L2";
+  EXPECT_EQ(recommended_batch(16 * 1024, 8 * kMiB, 1, desktop), 512) << "as many bytes as are fixed";
+  EXPECT_EQ(recommended_batch(16 * 1024, 1000 * kMiB, 1, desktop), 1024) << "but half of L3 at most";
+  EXPECT_EQ(recommended_batch(16 * 1024, 1000 * kMiB, 1, small), 16) << "no L3: no more than L2";
+  EXPECT_EQ(recommended_batch(16 * 1024, 0, 4, silent), 64) << "256 KiB each if nothing is known";
   EXPECT_EQ(recommended_batch(1e12, 0, 1, desktop), 8);
   EXPECT_EQ(recommended_batch(0, 0, 1, desktop), 4096);
   EXPECT_NE(error_of([&] { recommended_batch(-1, 0, 1, desktop); }), "no error");
@@ -246,6 +261,9 @@ TEST(RecommendedBatch, ReadsAPlan) {
   const int64_t narrow = recommended_batch(plan_for(64, 64), 64), wide = recommended_batch(plan_for(16384, 64), 64);
   EXPECT_GT(narrow, wide);
   EXPECT_EQ(wide & (wide - 1), 0);
+  const TensorDataset set(zeros({64, 64}), zeros({64, 64}));
+  const Loader loader(set, {.batch = 64});
+  EXPECT_LE(recommended_batch(plan_for(64, 64), loader), narrow) << "batches take room, too";
   EXPECT_NE(error_of([&] { recommended_batch(plan_for(8, 8), 0); }), "no error");
 }
 

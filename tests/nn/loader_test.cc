@@ -81,7 +81,8 @@ TEST(Loader, ABatchMayBeAllSamples) {
 
 TEST(Loader, OrderDependsOnSeedAndEpochOnly) {
   const TensorDataset set = numbered(100);
-  Loader loader(set, {.batch = 7, .shuffle = true, .seed = 5}), other(set, {.batch = 13, .shuffle = true, .seed = 5, .prefetch = 0});
+  Loader loader(set, {.batch = 7, .shuffle = true, .seed = 5}),
+      other(set, {.batch = 13, .shuffle = true, .seed = 5, .prefetch = 0});
   Loader reseeded(set, {.batch = 7, .shuffle = true, .seed = 6});
   std::set<std::vector<int64_t>> orders;
   for (int epoch = 0; epoch < 5; epoch++) {
@@ -193,7 +194,9 @@ TEST(Loader, RefusesWithASentence) {
   EXPECT_EQ(error(text, {.transforms = {noise(1)}}),
             "Loader: transforms change f32, and the samples are i64 — leave the transforms out");
   Loader loader(set, {.batch = 4});
-  EXPECT_EQ(error_of([&] { loader.seek({0, 4}); }),
+  EXPECT_EQ(error_of([&] {
+              loader.seek({0, 4});
+            }),
             "Loader: seek to epoch 0, batch 4 — epochs count from 0, and there are 3 batches in one");
   EXPECT_NE(error_of([&] { loader.seek({-1, 0}); }), "no error");
   EXPECT_NE(error_of([&] { loader.seek({INT64_MAX, 0}); }), "no error");

@@ -39,7 +39,8 @@ TEST(LoaderThreads, SeekRedirectsAtAnyMoment) {
     for (int64_t take = draw(4); take > 0; take--) {
       const Position at = loader.position();
       const Batch* batch = loader.next();
-      ASSERT_EQ(batch == nullptr ? std::vector<int64_t>{} : batch->y.to_vector<int64_t>(), samples_at(set, options, at));
+      ASSERT_EQ(batch == nullptr ? std::vector<int64_t>{} : batch->y.to_vector<int64_t>(),
+                samples_at(set, options, at));
     }
   }
 }
@@ -157,8 +158,11 @@ TEST(LoaderThreads, BesideAPlanGivesTheSameBits) {
   const TensorDataset set(uniform({n, 1, 12, 12}, 1), arange(0, n, 1, kI64));
   const auto run = [&](int prefetch, int thread_count) {
     set_threads(thread_count);
-    Plan plan = compile([](const Tensor& x) { return sum(square(matmul(reshape(x, {16, 144}), uniform({144, 64}, 2)))); },
-                        {{16, 1, 12, 12}});
+    Plan plan = compile(
+        [](const Tensor& x) {
+          return sum(square(matmul(reshape(x, {16, 144}), uniform({144, 64}, 2))));
+        },
+        {{16, 1, 12, 12}});
     const std::vector<TransformPtr> transforms = {shift(2), flip(), noise(0.1f)};
     Loader one(set, {.batch = 16, .shuffle = true, .drop_last = true, .prefetch = prefetch, .transforms = transforms});
     Loader two(set, {.batch = 16, .drop_last = true, .seed = 2, .prefetch = prefetch, .transforms = transforms});

@@ -28,7 +28,9 @@ Tensor transformed(const Transform& t, const Tensor& in, RandomKey key, int64_t 
 }
 
 // Pixel [c, row, column] of picture k: all different, none 0.
-Tensor pictures(int64_t n, int64_t c, int64_t h, int64_t w) { return reshape(arange(1, n * c * h * w + 1), {n, c, h, w}); }
+Tensor pictures(int64_t n, int64_t c, int64_t h, int64_t w) {
+  return reshape(arange(1, n * c * h * w + 1), {n, c, h, w});
+}
 
 TEST(Normalize, IsDifferenceOverDeviation) {
   const Tensor in = uniform({3, 2, 4, 5}, 1);
@@ -169,7 +171,8 @@ std::map<int64_t, std::vector<float>> epoch_of(Loader& loader) {
 TEST(Transforms, InALoaderDoNotDependOnBatchesThreadsOrOrder) {
   const int64_t n = 50;
   const TensorDataset set(uniform({n, 2, 10, 9}, 1), arange(0, n, 1, kI64));
-  const std::vector<TransformPtr> chain = {shift(2), normalize({0.5f}, {0.25f}), crop(8, 8), flip(), crop(6, 7), noise(0.1f)};
+  const std::vector<TransformPtr> chain = {shift(2),   normalize({0.5f}, {0.25f}), crop(8, 8), flip(), crop(6, 7),
+                                           noise(0.1f)};
   Loader plain(set, {.batch = n, .seed = 9, .prefetch = 0, .transforms = chain});
   EXPECT_EQ(plain.input().shape, (Dims{n, 2, 6, 7}));
   const auto first = epoch_of(plain), second = epoch_of(plain);
