@@ -12,6 +12,8 @@
 #include "ingot/module.h"  // IWYU pragma: export
 #include "ingot/optim.h"   // IWYU pragma: export
 #include "ingot/plan.h"
+#include "ingot/schedule.h"  // IWYU pragma: export
+#include "ingot/trainer.h"   // IWYU pragma: export
 
 namespace ingot::nn {
 

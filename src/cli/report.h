@@ -1,5 +1,5 @@
-// The report of a run: one self-contained HTML page (no network, no scripts from elsewhere) made of what is filled in here.
-// A section appears only if its data is there, so every recipe and every model shares this page.
+// The report of a run: one self-contained HTML page (no network, no scripts from elsewhere) made of what is filled in
+// here. A section appears only if its data is there, so every recipe and every model shares this page.
 //
 //   cli::Report report{.title = "digits", .metrics = {nn::accuracy_metric()}, .epochs = trainer.history()};
 //   io::write_file_atomically(path, report.html());
@@ -60,11 +60,11 @@ struct ReportScatter {
 };
 
 struct Report {
-  std::string title;         // the recipe, or the model's file
-  std::string subtitle = {}; // a sentence: what was trained, on what
-  std::string status = {};   // empty, or why this is not the end of the run: "interrupted after epoch 7"
-  std::string command = {};  // what to type to repeat it
-  std::string date = {};     // as text; the page does not look at the clock
+  std::string title;          // the recipe, or the model's file
+  std::string subtitle = {};  // a sentence: what was trained, on what
+  std::string status = {};    // empty, or why this is not the end of the run: "interrupted after epoch 7"
+  std::string command = {};   // what to type to repeat it
+  std::string date = {};      // as text; the page does not look at the clock
 
   /// The large figures at the top. Empty: the best score, the time and the throughput, taken from the epochs.
   std::vector<ReportFact> verdict = {};
@@ -80,12 +80,12 @@ struct Report {
   std::vector<ReportText> texts = {};
   std::vector<ReportScatter> scatters = {};
 
-  ReportTable model = {};         // layers, shapes, parameters
-  std::string model_note = {};    // "8,970 parameters, 35 KB"
+  ReportTable model = {};       // layers, shapes, parameters
+  std::string model_note = {};  // "8,970 parameters, 35 KB"
   std::optional<Profile> profile = {};
   std::optional<PlanBytes> memory = {};
-  std::string plan_svg = {};      // Plan::svg()
-  std::string config = {};        // TOML
+  std::string plan_svg = {};  // Plan::svg()
+  std::string config = {};    // TOML
   std::vector<ReportFact> machine = {};
 
   /// The page.
