@@ -150,8 +150,9 @@ std::string png(const Tensor& pixels) {
   const int rank = pixels.defined() ? pixels.rank() : 0;
   const int64_t channels = rank == 3 ? pixels.size(0) : 1;
   if (rank < 2 || rank > 3 || (channels != 1 && channels != 3) || pixels.numel() == 0)
-    throw Error(fmt::format("report: a picture is [h, w], [1, h, w] or [3, h, w], not {} — take one sample, channels first",
-                            pixels.defined() ? to_string(pixels.shape()) : std::string("undefined")));
+    throw Error(
+        fmt::format("report: a picture is [h, w], [1, h, w] or [3, h, w], not {} — take one sample, channels first",
+                    pixels.defined() ? to_string(pixels.shape()) : std::string("undefined")));
   const int64_t height = pixels.size(-2), width = pixels.size(-1);
   const int64_t stride = (std::max(height, width) + kMostPixels - 1) / kMostPixels;
   const bool bytes = pixels.dtype() == kU8;

@@ -134,9 +134,7 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
   file.commit();
 }
 
-void write_file(const std::string& path, std::string_view text) {
-  write_file(path, std::as_bytes(std::span(text)));
-}
+void write_file(const std::string& path, std::string_view text) { write_file(path, std::as_bytes(std::span(text))); }
 
 std::string read_file(const std::string& path) {
   FileSource file("read", path);

@@ -1,5 +1,5 @@
-// safetensors: the header's length (u64), a JSON header {"name": {"dtype", "shape", "data_offsets"}, …, "__metadata__": {…}},
-// and the elements, in the order of their offsets, without gaps.
+// safetensors: the header's length (u64), a JSON header {"name": {"dtype", "shape", "data_offsets"}, …, "__metadata__":
+// {…}}, and the elements, in the order of their offsets, without gaps.
 #include "io/safetensors.h"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ constexpr TypeName kTypes[] = {{kI64, "I64"},   {kF64, "F64"}, {kF32, "F32"}, {k
                                {kBF16, "BF16"}, {kF16, "F16"}, {kU8, "U8"},   {kBool, "BOOL"}};
 
 int rank_of(DType dtype) {
-  return static_cast<int>(std::find_if(std::begin(kTypes), std::end(kTypes), [&](auto& t) { return t.dtype == dtype; }) -
-                          kTypes);
+  return static_cast<int>(
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](auto& t) { return t.dtype == dtype; }) - kTypes);
 }
 
 // Takes the header's JSON apart as it is read, so that nothing is built that the format does not know: one object of
@@ -119,12 +119,13 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   void add_tensor() {
     if (!entry_.dtype || !entry_.shape || !entry_.offsets || entry_.offsets->size() != 2)
       source_.fail(of_tensor() + " lacks its dtype, shape or two data_offsets");
-    const uint64_t begin = static_cast<uint64_t>((*entry_.offsets)[0]), end = static_cast<uint64_t>((*entry_.offsets)[1]);
+    const uint64_t begin = static_cast<uint64_t>((*entry_.offsets)[0]),
+                   end = static_cast<uint64_t>((*entry_.offsets)[1]);
     const Dims shape(*entry_.shape);
     uint64_t bytes = 0;
     if (!byte_count(shape, *entry_.dtype, bytes) || end < begin || bytes != end - begin)
-      source_.fail(of_tensor() + " says shape " + to_string(shape) + " of " + name(*entry_.dtype) + " but data_offsets [" +
-                   std::to_string(begin) + ", " + std::to_string(end) + "]");
+      source_.fail(of_tensor() + " says shape " + to_string(shape) + " of " + name(*entry_.dtype) +
+                   " but data_offsets [" + std::to_string(begin) + ", " + std::to_string(end) + "]");
     info_.tensors.push_back({name_, *entry_.dtype, shape, begin, bytes});
   }
 

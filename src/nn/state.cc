@@ -114,8 +114,7 @@ StateDifference Module::load_state_dict(std::span<const NamedTensor> state, bool
 }
 
 void copy_parameters(Module& dst, Module& src, double tau) {
-  if (!(tau >= 0 && tau <= 1))
-    throw Error("copy_parameters: tau = " + std::to_string(tau) + " — it lies in 0 … 1");
+  if (!(tau >= 0 && tau <= 1)) throw Error("copy_parameters: tau = " + std::to_string(tau) + " — it lies in 0 … 1");
   thread_local Handles of_dst, of_src;
   const auto &to = of_dst.of(dst), &from = of_src.of(src);
   bool fits = to.size() == from.size();

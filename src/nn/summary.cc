@@ -65,8 +65,7 @@ class Attribution final : public CallWatch {
   void result(Module& m, const Tensor& y) override { rows_.rows[row_of(m)].output = y.shape(); }
   void settle() {
     SummaryRow& row = rows_.rows[inside_.empty() ? 0 : inside_.back()];
-    for (; settled_ < graph_.nodes.size(); settled_++)
-      row.flops += graph::flops_of(graph_, graph_.nodes[settled_]);
+    for (; settled_ < graph_.nodes.size(); settled_++) row.flops += graph::flops_of(graph_, graph_.nodes[settled_]);
   }
 
  private:
@@ -138,8 +137,7 @@ std::string Summary::text() const {
                      r.bytes == 0 ? "" : bytes_text(static_cast<double>(r.bytes)),
                      r.flops == 0 ? "" : flops_text(r.flops)});
   }
-  lines.push_back(
-      {"total", "", "", grouped(parameters), bytes_text(static_cast<double>(bytes)), flops_text(flops)});
+  lines.push_back({"total", "", "", grouped(parameters), bytes_text(static_cast<double>(bytes)), flops_text(flops)});
   std::string text = table(lines, 3);
   if (trainable != parameters) text += grouped(trainable) + " parameters are trained, the others frozen\n";
   return text;

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "cli/page.h"
-#include "tests/cli/report_samples.h"
 #include "ingot/error.h"
+#include "tests/cli/report_samples.h"
 #include "tests/error_of.h"
 
 namespace ingot::cli {

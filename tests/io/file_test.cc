@@ -118,7 +118,8 @@ struct Failing {
 TEST(AtomicFile, EveryCallMayFail) {
   TemporaryFolder folder;
   const std::string path = folder / "model.safetensors";
-  const std::vector<NamedTensor> old = {{"w", full({3}, 1.0)}}, next = {{"w", full({5, 7}, 2.0)}, {"b", full({9}, 3.0)}};
+  const std::vector<NamedTensor> old = {{"w", full({3}, 1.0)}},
+                                 next = {{"w", full({5, 7}, 2.0)}, {"b", full({9}, 3.0)}};
   for (bool short_writes : {false, true}) {
     Failing::short_writes = short_writes;
     int at = 0;
@@ -174,7 +175,8 @@ TEST(AtomicFile, StopsAtTheLimitOnFileSizes) {
 
 TEST(AtomicFile, RefusesWhereNothingCanBeWritten) {
   TemporaryFolder folder;
-  EXPECT_NE(error_of([&] { write_file(folder / "no/such/folder", ""); }).find("— make the folder first"), std::string::npos);
+  EXPECT_NE(error_of([&] { write_file(folder / "no/such/folder", ""); }).find("— make the folder first"),
+            std::string::npos);
   EXPECT_NE(error_of([&] { write_file(folder.path().string(), ""); }).find("Is a directory"), std::string::npos);
   EXPECT_NE(error_of([&] { write_file("", ""); }).find("no file name"), std::string::npos);
   EXPECT_NE(error_of([&] { read_file(folder / "nothing"); }).find("No such file"), std::string::npos);

@@ -86,7 +86,8 @@ void flip_bits(const std::string& file, const Reader& read, int times, size_t mo
   int refused = 0;
   for (int i = 0; i < times; i++) {
     std::string changed = file;
-    for (size_t flips = 1 + next(4); flips > 0; flips--) changed[next(changed.size())] ^= static_cast<char>(1 << next(8));
+    for (size_t flips = 1 + next(4); flips > 0; flips--)
+      changed[next(changed.size())] ^= static_cast<char>(1 << next(8));
     if (!readable(changed, read)) refused++;
   }
   EXPECT_GT(refused, 0);

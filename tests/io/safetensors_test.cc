@@ -103,7 +103,9 @@ TEST(SafeTensorsHostile, FlippedBits) { flip_bits(golden(kGolden), parse, 5000, 
 TEST(SafeTensorsHostile, LyingHeaders) {
   const std::string good = "{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}";
   parse(one(good));
-  const auto refused = [](const std::string& file, const std::string& words) { expect_refused(file, parse, words, 64 << 10); };
+  const auto refused = [](const std::string& file, const std::string& words) {
+    expect_refused(file, parse, words, 64 << 10);
+  };
   refused("", "too short");
   refused(file_of(""), "not a JSON object");
   refused(file_of(" {}"), "not a JSON object");
@@ -131,7 +133,8 @@ TEST(SafeTensorsHostile, LyingHeaders) {
   refused(one("{\"shape\":[1],\"data_offsets\":[0,4]}"), "lacks");
   refused(one("{}"), "lacks");
   refused(one("{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[0,4]}"), "of type \"I16\" — supported are F32");
-  refused(one("{\"dtype\":7,\"shape\":[1],\"data_offsets\":[0,4]}"), "a number where the format has none, at \"dtype\"");
+  refused(one("{\"dtype\":7,\"shape\":[1],\"data_offsets\":[0,4]}"),
+          "a number where the format has none, at \"dtype\"");
   refused(one("{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}"), "a string where");
   refused(one("{\"dtype\":\"F32\",\"shape\":[1],\"shape\":[1],\"data_offsets\":[0,4]}"), "a list where");
   refused(one("{\"dtype\":\"F32\",\"shape\":[[1]],\"data_offsets\":[0,4]}"), "a list where");
@@ -156,8 +159,8 @@ TEST(SafeTensorsHostile, LyingHeaders) {
 TEST(SafeTensorsHostile, SparseFileBeyondMemory) {
   TemporaryFolder folder;
   const std::string path = folder / "sparse";
-  std::ofstream(path, std::ios::binary)
-      << file_of("{\"t\":{\"dtype\":\"U8\",\"shape\":[2199023255552],\"data_offsets\":[0,2199023255552]}}");
+  std::ofstream(path, std::ios::binary) << file_of(
+      "{\"t\":{\"dtype\":\"U8\",\"shape\":[2199023255552],\"data_offsets\":[0,2199023255552]}}");
   std::filesystem::resize_file(path, std::filesystem::file_size(path) + 2199023255552);
   EXPECT_EQ(safetensors_info(path).tensors[0].bytes, 2199023255552u);
   EXPECT_NE(error_of([&] { load_safetensors(path); }).find("cannot allocate 2.0 TiB"), std::string::npos);

@@ -106,7 +106,8 @@ TEST(State, CopiesHardAndSoftWithoutAllocating) {
   nn::copy_parameters(b, a, 0.25);
   EXPECT_EQ(memory_stats().allocations, before);
   EXPECT_EQ(b.head.bias.to_vector<float>(), (std::vector<float>{7, 7}));
-  EXPECT_EQ(b.seen.to_vector<float>(), (std::vector<float>{2, 2, 2})) << "an average of parameters leaves buffers alone";
+  EXPECT_EQ(b.seen.to_vector<float>(), (std::vector<float>{2, 2, 2}))
+      << "an average of parameters leaves buffers alone";
 
   Plan plan = compile([&] { nn::copy_parameters(b, a, 0.5); }, {});
   plan.run();
@@ -115,8 +116,9 @@ TEST(State, CopiesHardAndSoftWithoutAllocating) {
   EXPECT_EQ(b.head.bias.to_vector<float>(), (std::vector<float>{4.75, 4.75}));
 
   nn::Linear other(4, 3), narrow(4, 2);
-  EXPECT_NE(error_of([&] { nn::copy_parameters(narrow, other); }).find("weight is f32 [2, 4], but weight is f32 [3, 4]"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { nn::copy_parameters(narrow, other); }).find("weight is f32 [2, 4], but weight is f32 [3, 4]"),
+      std::string::npos);
   EXPECT_THROW(nn::copy_parameters(a, other), Error);
   EXPECT_THROW(nn::copy_parameters(a, b, 1.5), Error);
 }
