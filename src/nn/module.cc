@@ -73,6 +73,8 @@ Tensor draw_uniform(const Dims& shape, double bound) {
   return uniform(shape, sequence.seed, -bound, bound, sequence.stream++);
 }
 
+Tensor draw_normal(const Dims& shape) { return normal(shape, sequence.seed, 0, 1, sequence.stream++); }
+
 RandomSource next_random() {
   if (scope_source != nullptr) return {scope_source->seed, scope_source->stream++};
   if (capturing())
