@@ -13,7 +13,8 @@ enum class Fan : uint8_t { kIn, kOut };
 
 /// What follows the layer; `gain` says how much variance it takes away.
 enum class After : uint8_t { kLinear, kSigmoid, kTanh, kRelu, kLeakyRelu, kSelu };
-/// The factor for initial weights before an activation, as torch.nn.init.calculate_gain has it; `slope` is leaky relu's.
+/// The factor for initial weights before an activation, as torch.nn.init.calculate_gain has it; `slope` is leaky
+/// relu's.
 double gain(After after, double slope = 0.01);
 
 struct Fans {

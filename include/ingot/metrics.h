@@ -33,8 +33,8 @@ class RunningMean {
 class ConfusionMatrix {
  public:
   explicit ConfusionMatrix(int64_t classes, std::vector<std::string> names = {});
-  /// Counts the rows of scores [n, …, classes] by label and largest score, or of predictions (i32 or i64, of the labels'
-  /// shape); negative labels do not count.
+  /// Counts the rows of scores [n, …, classes] by label and largest score, or of predictions (i32 or i64, of the
+  /// labels' shape); negative labels do not count.
   void add(const Tensor& scores_or_predictions, const Tensor& labels);
   void reset();
 

@@ -102,8 +102,7 @@ void uniform(const Tensor& t, double low, double high) {
 
 void normal(const Tensor& t, double mean, double stddev) {
   require_real("normal", t);
-  if (!(stddev >= 0))
-    throw Error("init::normal: stddev = " + std::to_string(stddev) + " — it must not be negative");
+  if (!(stddev >= 0)) throw Error("init::normal: stddev = " + std::to_string(stddev) + " — it must not be negative");
   const RandomKey key = next_key();
   normal_into(t, t.shape(), static_cast<int64_t>(key.seed), mean, stddev, static_cast<int64_t>(key.stream), t.dtype());
 }

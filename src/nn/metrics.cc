@@ -204,10 +204,13 @@ std::string ConfusionMatrix::text() const {
     put_right(row, tail, 10);
     text.append(row).push_back('\n');
   };
-  line("", [&](int64_t c) { return names[static_cast<size_t>(c)]; }, "recall");
+  line(
+      "", [&](int64_t c) { return names[static_cast<size_t>(c)]; }, "recall");
   for (int64_t l = 0; l < classes_; l++)
-    line(names[static_cast<size_t>(l)], [&](int64_t c) { return std::to_string(count(l, c)); }, percent(recall(l)));
-  line("precision", [&](int64_t c) { return percent(precision(c)); }, percent(accuracy()));
+    line(
+        names[static_cast<size_t>(l)], [&](int64_t c) { return std::to_string(count(l, c)); }, percent(recall(l)));
+  line(
+      "precision", [&](int64_t c) { return percent(precision(c)); }, percent(accuracy()));
   return text;
 }
 

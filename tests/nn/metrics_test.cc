@@ -32,7 +32,8 @@ TEST(Metrics, AccuracyAndTopK) {
   EXPECT_EQ(nn::accuracy(transpose(clone(transpose(scores))), labels), 0.5);
   EXPECT_EQ(nn::accuracy(reshape(scores, {2, 2, 3}), reshape(labels, {2, 2})), 0.5);
   // A NaN is no hit.
-  EXPECT_EQ(nn::accuracy(Tensor::from<float>({kNan, 1, 1, kNan, 0, 2}, {3, 2}), Tensor::from<int64_t>({0, 0, 1})), 1.0 / 3);
+  EXPECT_EQ(nn::accuracy(Tensor::from<float>({kNan, 1, 1, kNan, 0, 2}, {3, 2}), Tensor::from<int64_t>({0, 0, 1})),
+            1.0 / 3);
 }
 
 TEST(Metrics, AgreesWithTheOps) {
@@ -101,7 +102,9 @@ TEST(Metrics, AllocateNothingPerBatch) {
 }
 
 TEST(Metrics, ErrorsAreSentences) {
-  EXPECT_EQ(error_of([] { nn::accuracy(zeros({4, 3}), zeros({3}, kI64)); }),
+  EXPECT_EQ(error_of([] {
+              nn::accuracy(zeros({4, 3}), zeros({3}, kI64));
+            }),
             "accuracy: f32 [4, 3] and labels i64 [3] — give scores [n, …, classes], f32 or f64, and one label, i32 or "
             "i64, for each row");
   EXPECT_THROW(nn::accuracy(zeros({4, 3}), zeros({4})), Error);
