@@ -38,6 +38,7 @@ struct TrainerOptions {
   int64_t patience = 0;              // stop after so many epochs without a better result; 0: never
   int64_t seed = 0;                  // of random layers
   std::vector<Metric> metrics = {};  // the first decides which epoch is best; without one, the loss
+  bool keep_best = false;            // keep a copy of the best epoch's weights: restore_best()
   PlanOptions plan = {};
 };
 
@@ -66,8 +67,8 @@ struct BatchResult {
   double samples_per_second;
 };
 
-/// Everything a run needs to go on: weights, optimiser, averages, counters, where the data stands. Tensors look at the
-/// trainer's memory: write them before training goes on (io::save_safetensors).
+/// Everything a run needs to go on: weights, optimiser, averages, counters, where the data stands, what was reached.
+/// Tensors look at the trainer's memory: write them before training goes on (io::save_safetensors).
 struct TrainingState {
   std::vector<NamedTensor> tensors;
   std::map<std::string, std::string> values;
@@ -76,17 +77,19 @@ struct TrainingState {
 class Trainer {
  public:
   /// `model`, and what it is made of, must outlive the trainer; its trainable parameters move into one slab.
-  Trainer(Layer& model, Loss loss, Optimizer optimizer, TrainerOptions options = {});
+  Trainer(Layer& model, Loss loss, const Optimizer& optimizer, TrainerOptions options = {});
   ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
   /// Trains until options.epochs are done, patience is over, or stop() is called; true if it came to the end. Goes on
-  /// from where the last fit or load_state() stood.
+  /// from where the last fit or load_state() stood. A loss that is no number is an Error.
   bool fit(data::Loader& train, data::Loader* test = nullptr);
   /// Scores over one epoch of a loader, in evaluation mode, with the averaged weights if there are any. `each` sees
   /// every batch and what the model made of it.
   Scores evaluate(data::Loader& loader,
                   const std::function<void(const data::Batch& batch, const Tensor& result)>& each = {});
-  /// What the model makes of a batch, in evaluation mode; valid until the next call.
+  /// What the model makes of a batch, in evaluation mode with the same weights; valid until the next call.
   const Tensor& predict(const Tensor& x);
 
   /// Called after every batch, and after every epoch with its evaluation.
@@ -101,20 +104,17 @@ class Trainer {
   void load_state(const TrainingState& state);
   /// The weights to keep: averaged if there are averages. Names are the model's.
   std::vector<NamedTensor> weights();
+  /// With options.keep_best: puts the weights of the best epoch into the model.
+  void restore_best();
 
-  const std::vector<EpochResult>& history() const { return history_; }
-  /// Updates so far, and epochs completed.
-  int64_t updates() const;
-  int64_t epochs_done() const { return epoch_; }
-  /// The plan of a training step for full batches of a loader, compiled now if need be: to describe and profile.
-  Plan& step_plan(const data::Loader& loader);
-  const ParameterSlab& slab() const;
+  const std::vector<EpochResult>& history() const;
+  const Updates& updates() const;
+  /// The plan of a training step for full batches of a loader, compiled now if need be: to describe and to profile.
+  TrainStep& step_for(const data::Loader& loader);
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
-  std::vector<EpochResult> history_;
-  int64_t epoch_ = 0;
   std::atomic<bool> stop_ = false;
 };
 
