@@ -239,6 +239,8 @@ struct TorchDqn : torch::nn::Module {
   at::Tensor loss(const TorchBatch& in) { return torch::huber_loss(forward(in[0]).gather(1, in[1]), in[2]); }
 };
 
+#include "train_sequence.h"
+
 void copy_weights(const Net& ours, torch::nn::Module& theirs) {
   const torch::NoGradGuard guard;
   const auto list = theirs.parameters();
@@ -440,6 +442,7 @@ int main(int argc, char** argv) {
         training(suite, "a-mlp-b" + std::to_string(rows) + (adam ? "-adam" : "-sgd"), Mlp(mlp), TorchMlp(mlp), adam,
                  batches(16, rows, 784, 10));
     training(suite, "b-dqn-b64-adam", Dqn(), TorchDqn(), true, batches(1, 64, 144, 6, true));
+    training(suite, "d-lstm-s50-b32-adam", Lstm(), TorchLstm(), true, {sequences(50, 32, 32, 10)});
     adam_alone(suite, "e-adam-10m", 10'000'000);
     inference(suite, "f-infer-mlp", Mlp(mlp), TorchMlp(mlp), {1, 784});
     inference(suite, "f-infer-dqn", Dqn(), TorchDqn(), {1, 144});

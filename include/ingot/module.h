@@ -20,8 +20,8 @@ struct RandomSource {
   Tensor seed;  // i64, one number; inside a training step it is another one at every run
   int64_t stream;
 };
-/// The next source: inside a RandomScope (every TrainStep is one) its seed and the next stream; in eager code a stream of
-/// set_seed()'s sequence. An Error in a capture without a RandomScope: its numbers would be the same at every run.
+/// The next source: inside a RandomScope (every TrainStep is one) its seed and the next stream; in eager code a stream
+/// of set_seed()'s sequence. An Error in a capture without a RandomScope: its numbers would be the same at every run.
 RandomSource next_random();
 
 /// While it lives, random layers of this thread draw from `seed`, an i64 scalar: a plan's input, or a tensor that it
