@@ -31,7 +31,7 @@ if(INGOT_WERROR)
   target_compile_options(ingot_settings INTERFACE -Werror)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  target_compile_options(ingot_settings INTERFACE -march=x86-64-v2)
+  target_compile_options(ingot_settings INTERFACE -march=${INGOT_X86_BASELINE})
 endif()
 # HWY_SSSE3 would only repeat the baseline.
 set(INGOT_HWY_DISABLED "HWY_SSSE3")

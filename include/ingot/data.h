@@ -181,13 +181,13 @@ class Loader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A batch size at which a step's temporaries still fit this machine's cache, from the bytes per sample of a plan whose
-/// inputs are `batch` samples. A power of two from 8 to 4096; see below for the rule.
+/// A batch size that suits this machine's caches, from the bytes per sample of a plan that was compiled for batches of
+/// `batch`: its temporaries; with the loader that feeds it, those of the batches, too. A power of two from 8 to 4096.
 int64_t recommended_batch(const Plan& plan, int64_t batch);
-/// The rule: the largest power of two of samples whose bytes (temporaries and inputs) fit into the cache that `workers`
-/// threads have, beside `fixed` bytes that every step reads whatever the batch (parameters, gradients, optimiser
-/// state). The cache is half of L3, which is shared with others, or the workers' L2 if that is more; 1 MiB if the
-/// machine says neither. What is fixed takes at most half of it: larger than that it streams by anyway.
+int64_t recommended_batch(const Plan& plan, const Loader& loader);
+/// The rule. Samples enough that their bytes fill the L2 caches of the workers, and at least as many bytes as the
+/// `fixed` ones that a step goes through whatever the batch (parameters, gradients, optimiser state), so that it is not
+/// mostly update; but no more than fit into half of L3, which is shared with others.
 int64_t recommended_batch(double bytes_per_sample, double fixed, int workers, const MachineInfo& machine);
 
 }  // namespace ingot::data

@@ -11,7 +11,7 @@
 namespace ingot::cli {
 namespace {
 
-constexpr double kWidth = 460, kHeight = 270, kLeft = 52, kRight = 16, kTop = 16, kBottom = 36;
+constexpr double kWidth = 400, kHeight = 240, kLeft = 46, kRight = 16, kTop = 16, kBottom = 36;
 constexpr size_t kMostPoints = 400;  // of a curve: more than pixels would not show
 
 // From values to places in the drawing.
@@ -80,7 +80,7 @@ Scale vertical_scale(const LineChart& c, std::vector<double>& ticks) {
       if (v > 0) positive.include(v);
     }
   Scale y{all.low, all.high, kHeight - kBottom, kTop};
-  if (!c.percent && !positive.empty() && all.low > 0 && positive.high / positive.low > 100) {
+  if (c.may_be_log && !c.percent && !positive.empty() && all.low > 0 && positive.high / positive.low > 100) {
     y.log = true;
     y.low /= 1.15, y.high *= 1.15;
     ticks = log_ticks(y.low, y.high);

@@ -17,6 +17,7 @@ struct LineChart {
   std::vector<double> x = {};  // whole numbers, increasing
   std::vector<Series> series = {};
   bool percent = false;
+  bool may_be_log = true;
   /// A place on the curve to point out: index into x (-1: none), of which series, and whether it is a peak or a valley.
   int best = -1;
   size_t best_series = 0;

@@ -67,6 +67,8 @@ std::vector<ReportFact> verdict_of(const Report& r) {
                                                   r.epochs.size() == 1 ? "" : "s")});
   if (seconds > 0 && std::isfinite(samples) && samples > 0)
     facts.push_back({grouped(std::llround(samples / seconds)), "samples a second"});
+  if (r.memory)
+    facts.push_back({byte_text(static_cast<double>(all_bytes(*r.memory))), "of memory, known before the first step"});
   return facts;
 }
 
@@ -151,7 +153,7 @@ std::string curves_section(const Report& r) {
   const bool lr_changes = std::any_of(r.epochs.begin(), r.epochs.end(),
                                       [&](const nn::EpochResult& e) { return e.lr != r.epochs.front().lr; });
   if (lr_changes) {
-    LineChart lr{.title = "Learning rate"};
+    LineChart lr{.title = "Learning rate", .may_be_log = false};
     lr.series = {{"learning rate", "plain", {}}};
     for (const nn::EpochResult& e : r.epochs) {
       lr.x.push_back(static_cast<double>(e.epoch));

@@ -59,7 +59,7 @@ class Matrix {
 
 std::string Matrix::cells() const {
   std::string out =
-      "<div class=\"scroll\"><table class=\"confusion\">\n<tr><th class=\"corner\">true ↓ predicted →</th>";
+      "<div class=\"scroll\"><table class=\"confusion\">\n<tr><th class=\"corner\">true ↓<br/>predicted →</th>";
   for (const std::string& name : classes_) out += fmt::format("<th scope=\"col\">{}</th>", escaped(name));
   out += "<th class=\"recall\">found</th></tr>\n";
   for (size_t i = 0; i < n_; i++) {

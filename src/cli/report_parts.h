@@ -19,6 +19,8 @@ std::string time_section(const Report& report);
 std::string memory_section(const Report& report);
 std::string setting_section(const Report& report);
 
+// What a step uses in all: the plan's own memory and what it reads and writes.
+size_t all_bytes(const PlanBytes& bytes);
 // A table; columns of numbers are set to the right.
 std::string html_table(const ReportTable& table);
 

@@ -123,14 +123,15 @@ std::string time_section(const Report& r) {
       body);
 }
 
+size_t all_bytes(const PlanBytes& b) { return b.own() + b.parameters + b.gradients + b.state + b.inputs + b.bound; }
+
 std::string memory_section(const Report& r) {
   if (!r.memory) return {};
   const PlanBytes& b = *r.memory;
   const Part parts[] = {{"parameters", b.parameters}, {"gradients", b.gradients}, {"optimiser state", b.state},
                         {"temporaries", b.arena},     {"scratch", b.scratch},     {"constants", b.constants},
                         {"results", b.outputs},       {"inputs", b.inputs},       {"other", b.bound}};
-  size_t total = 0;
-  for (const Part& p : parts) total += p.bytes;
+  const size_t total = all_bytes(b);
   if (total == 0) return {};
   std::string bar, key;
   for (size_t i = 0; i < std::size(parts); i++) {
@@ -142,7 +143,7 @@ std::string memory_section(const Report& r) {
     key += fmt::format("<li><i class=\"m{}\"></i>{}<b>{}</b></li>\n", i, parts[i].name, size);
   }
   return section("memory", "Memory",
-                 fmt::format("{} in all, known before the first step; none is allocated while it trains.",
+                 fmt::format("{} in all, known before the first step. Training allocates nothing more.",
                              byte_text(static_cast<double>(total))),
                  fmt::format("<div class=\"memory\">{}</div>\n<ul class=\"keys\">\n{}</ul>\n", bar, key));
 }

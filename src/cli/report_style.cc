@@ -18,7 +18,7 @@ const char* const kReportStyle = R"css(
 --m0:#f0924a;--m1:#b86d35;--m2:#7e4d2a;--m3:#8fb4e8;--m4:#5a7cab;--m5:#a596d8;--m6:#3eb493;--m7:#55776b;--m8:#6d655c}}
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%}
-body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;
+body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.5 Inter,system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;
 font-variant-numeric:tabular-nums}
 main{max-width:1120px;margin:0 auto;padding:36px 20px 8px}
 header{margin:0 0 28px}
@@ -27,7 +27,7 @@ header{margin:0 0 28px}
 h1{font-size:clamp(34px,6vw,52px);line-height:1.1;letter-spacing:-.025em;margin:14px 0 6px;font-weight:700;overflow-wrap:anywhere}
 h2{font-size:21px;letter-spacing:-.01em;margin:0 0 4px;font-weight:650}
 h3{font-size:15px;margin:0 0 6px;font-weight:650}
-.lead{font-size:18px;color:var(--soft);margin:0;max-width:46em}
+.lead{font-size:18px;color:var(--soft);margin:0;max-width:60em}
 .note{color:var(--soft);margin:0 0 14px;font-size:15px;max-width:52em}
 .status{display:inline-block;margin:12px 0 0;padding:3px 12px;border-radius:99px;background:rgba(var(--bad),.12);color:rgb(var(--bad));font-size:14px}
 .good{color:rgb(var(--good))}
@@ -37,10 +37,11 @@ h3{font-size:15px;margin:0 0 6px;font-weight:650}
 .verdict div:first-child b{color:var(--copper)}
 .verdict span{color:var(--soft);font-size:14px;line-height:1.35;display:block;margin-top:3px}
 section{background:var(--card);border:1px solid var(--line);border-radius:16px;padding:22px 24px 20px;margin:0 0 20px;box-shadow:var(--shadow)}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:14px 32px}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,320px),1fr));gap:14px 32px}
+.charts>*{max-width:520px}
 figure{margin:0}
 .chart{position:relative;margin-top:8px}
-.chart figcaption{display:flex;flex-wrap:wrap;gap:2px 16px;align-items:baseline;font-size:14px}
+.chart figcaption{display:flex;flex-wrap:wrap;gap:2px 16px;align-items:center;font-size:14px}
 .chart figcaption b{font-weight:650}
 .key{color:var(--soft);display:inline-flex;align-items:center;gap:6px;font-size:13px}
 .key i{width:16px;height:3px;border-radius:2px;background:currentColor}
@@ -81,12 +82,12 @@ th:last-child,td:last-child{padding-right:0}
 .gallery i{font-style:normal;color:var(--soft);margin-left:auto}
 .gallery.pairs{grid-template-columns:repeat(auto-fill,minmax(150px,1fr))}
 .gallery.pairs div{display:grid;grid-template-columns:1fr 1fr;gap:4px}
-.beside{display:grid;grid-template-columns:minmax(0,5fr) minmax(200px,2fr);gap:24px 40px;align-items:start}
-.confusion{border-collapse:separate;border-spacing:2px;width:auto;font-size:14px;min-width:min(100%,480px)}
-.confusion th,.confusion td{border:0;padding:0 5px;height:36px;min-width:36px;text-align:center}
+.beside{display:grid;grid-template-columns:minmax(0,2fr) minmax(240px,1fr);gap:24px 48px;align-items:start}
+.confusion{border-collapse:separate;border-spacing:2px;width:100%;font-size:14px;table-layout:auto}
+.confusion th,.confusion td{border:0;padding:0 5px;height:38px;min-width:36px;text-align:center}
 .confusion th[scope=row]{text-align:right;padding-right:8px;color:var(--ink);font-weight:600}
 .confusion th[scope=col]{color:var(--ink);font-weight:600}
-.confusion .corner{font-size:11px;line-height:1.2;white-space:normal;width:64px;text-align:right;padding-right:8px}
+.confusion .corner{font-size:11px;line-height:1.25;font-weight:400;width:70px;text-align:right;padding-right:8px}
 .confusion td{border-radius:6px;background:var(--code)}
 .confusion td.right{background:rgba(var(--good),var(--s))}
 .confusion td.wrong{background:rgba(var(--bad),var(--s));font-weight:600}
@@ -107,7 +108,7 @@ border-radius:10px;padding:12px 16px;margin:0 0 14px;overflow:auto;max-height:52
 dl{display:grid;grid-template-columns:max-content 1fr;gap:4px 20px;margin:4px 0 12px;font-size:15px}
 dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
 .profile .step{min-width:210px;max-width:340px;overflow-wrap:anywhere}
-.profile em{font-style:normal;color:var(--soft);font-size:12px;margin-left:8px}
+.profile em{font-style:normal;display:inline-block;color:var(--soft);font-size:12px;margin-left:8px}
 .profile .bar{width:34%;min-width:110px}
 .bar i{display:block;height:12px;border-radius:3px;background:var(--m4);min-width:2px}
 .critical .bar i{background:var(--copper)}
@@ -123,7 +124,7 @@ footer{max-width:1120px;margin:0 auto;padding:6px 20px 40px;color:var(--soft);fo
 @media (max-width:760px){main{padding:22px 12px 4px}section{padding:18px 16px 16px;border-radius:14px}.scroll{margin:0 -16px;padding:0 16px}
 .beside{grid-template-columns:minmax(0,1fr)}.verdict{grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:10px}.verdict b{font-size:24px}
 .verdict div{padding:12px 14px}.gallery{grid-template-columns:repeat(auto-fill,minmax(68px,1fr));gap:8px}.profile .bar{min-width:70px}
-.profile .step{min-width:150px}.confusion th,.confusion td{height:28px;min-width:26px;padding:0 2px;font-size:12px}.confusion .corner{width:44px;font-size:9px}
+.profile .step{min-width:150px}.confusion th,.confusion td{height:28px;min-width:26px;padding:0 2px;font-size:12px}.confusion .corner{width:44px;font-size:8px}
 svg text{font-size:14px}}
 @media print{body{background:#fff}section,.verdict div{box-shadow:none;break-inside:avoid}}
 )css";

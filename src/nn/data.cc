@@ -1,7 +1,6 @@
 #include "ingot/data.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -219,22 +218,35 @@ int64_t recommended_batch(double bytes_per_sample, double fixed, int workers, co
     throw Error(std::string("recommended_batch: ") + std::to_string(bytes_per_sample) + " bytes per sample, " +
                 std::to_string(fixed) + " fixed, " + std::to_string(workers) +
                 " workers — bytes are 0 or more, workers 1 or more");
-  double cache = std::max(static_cast<double>(machine.l3_bytes) / 2, static_cast<double>(machine.l2_bytes) * workers);
-  if (cache == 0) cache = 1 << 20;
-  const double room = cache - std::min(fixed, cache / 2);
+  const double l2 = machine.l2_bytes > 0 ? static_cast<double>(machine.l2_bytes) : 256 * 1024;
+  const double near = l2 * workers, most = std::max(near, static_cast<double>(machine.l3_bytes) / 2);
+  const double room = std::min(std::max(near, fixed), most);
   int64_t batch = 8;
   while (batch < 4096 && 2 * static_cast<double>(batch) * bytes_per_sample <= room) batch *= 2;
   return batch;
 }
 
-int64_t recommended_batch(const Plan& plan, int64_t batch) {
+namespace {
+
+int64_t recommended(const Plan& plan, int64_t batch, double batch_bytes) {
   if (batch < 1)
     throw Error(std::string("recommended_batch: a plan for ") + std::to_string(batch) +
                 " samples — give the batch size that it was compiled for");
   const PlanBytes bytes = plan.bytes();
   const auto fixed = static_cast<double>(bytes.parameters + bytes.gradients + bytes.state + bytes.bound);
-  const auto growing = static_cast<double>(bytes.arena + bytes.inputs + bytes.outputs);
+  const double growing = static_cast<double>(bytes.arena + bytes.outputs) + batch_bytes;
   return recommended_batch(growing / static_cast<double>(batch), fixed, plan.threads(), machine_info());
+}
+
+}  // namespace
+
+int64_t recommended_batch(const Plan& plan, int64_t batch) { return recommended(plan, batch, 0); }
+
+int64_t recommended_batch(const Plan& plan, const Loader& loader) {
+  double bytes = 0;
+  for (const InputSpec& spec : {loader.input(), loader.target()})
+    bytes += static_cast<double>(element_count(spec.shape)) * static_cast<double>(size_of(spec.dtype));
+  return recommended(plan, loader.input().shape[0], bytes);
 }
 
 }  // namespace ingot::data

@@ -28,7 +28,7 @@ struct Loader::Impl {
   std::mutex mutex;  // guards what follows
   std::condition_variable wake, ready;
   Position ahead;                          // the batch that is made next
-  uint64_t made = 0, given = 0, free = 0;  // given - free is 1 while the user holds a batch
+  uint64_t made = 0, given = 0, done = 0;  // given - done is 1 while the user holds a batch
   bool filling = false, pausing = false, stopping = false;
   std::exception_ptr error;  // of batch number `made`
 
@@ -64,7 +64,7 @@ struct Loader::Impl {
     keep_off_the_pool();
     std::unique_lock lock(mutex);
     for (;;) {
-      wake.wait(lock, [&] { return stopping || (!pausing && !error && made - free < ring.size()); });
+      wake.wait(lock, [&] { return stopping || (!pausing && !error && made - done < ring.size()); });
       if (stopping) return;
       filling = true;
       const Position at = ahead;
@@ -90,8 +90,8 @@ struct Loader::Impl {
   const Batch* take_prefetched() {
     if (!thread.joinable()) start();
     std::unique_lock lock(mutex);
-    if (free < given) {
-      free = given;
+    if (done < given) {
+      done = given;
       wake.notify_one();
     }
     ready.wait(lock, [&] { return made > given || error; });
@@ -114,7 +114,7 @@ struct Loader::Impl {
     pausing = true;
     ready.wait(lock, [&] { return !filling; });
     pausing = false;
-    made = given = free = 0;
+    made = given = done = 0;
     error = nullptr;
     position = to;
     ahead = to.batch < maker.batches() ? to : Position{to.epoch + 1, 0};

@@ -227,13 +227,13 @@ MachineInfo machine(uint64_t l2, uint64_t l3) {
 TEST(RecommendedBatch, FollowsItsRule) {
   constexpr double kMiB = 1 << 20;
   const MachineInfo desktop = machine(1 << 20, 32 << 20), small = machine(256 << 10, 0), silent = machine(0, 0);
-  EXPECT_EQ(recommended_batch(16 * 1024, 0, 1, desktop), 1024) << "16 MiB of L3";
-  EXPECT_EQ(recommended_batch(16 * 1024 + 1, 0, 1, desktop), 512);
-  EXPECT_EQ(recommended_batch(16 * 1024, 8 * kMiB, 1, desktop), 512) << "8 MiB beside what is fixed";
-  EXPECT_EQ(recommended_batch(16 * 1024, 1000 * kMiB, 1, desktop), 512) << "which takes half at most";
-  EXPECT_EQ(recommended_batch(16 * 1024, 0, 1, small), 16);
-  EXPECT_EQ(recommended_batch(16 * 1024, 0, 4, small), 64) << "every worker brings its L2";
-  EXPECT_EQ(recommended_batch(16 * 1024, 0, 4, silent), 64) << "1 MiB";
+  EXPECT_EQ(recommended_batch(16 * 1024, 0, 1, desktop), 64) << "1 MiB of L2";
+  EXPECT_EQ(recommended_batch(16 * 1024 + 1, 0, 1, desktop), 32);
+  EXPECT_EQ(recommended_batch(16 * 1024, 0, 4, desktop), 256) << "every worker brings its L2";
+  EXPECT_EQ(recommended_batch(16 * 1024, 8 * kMiB, 1, desktop), 512) << "as many bytes as are fixed";
+  EXPECT_EQ(recommended_batch(16 * 1024, 1000 * kMiB, 1, desktop), 1024) << "but half of L3 at most";
+  EXPECT_EQ(recommended_batch(16 * 1024, 1000 * kMiB, 1, small), 16) << "no L3: no more than L2";
+  EXPECT_EQ(recommended_batch(16 * 1024, 0, 4, silent), 64) << "256 KiB each if nothing is known";
   EXPECT_EQ(recommended_batch(1e12, 0, 1, desktop), 8);
   EXPECT_EQ(recommended_batch(0, 0, 1, desktop), 4096);
   EXPECT_NE(error_of([&] { recommended_batch(-1, 0, 1, desktop); }), "no error");
@@ -261,6 +261,9 @@ TEST(RecommendedBatch, ReadsAPlan) {
   const int64_t narrow = recommended_batch(plan_for(64, 64), 64), wide = recommended_batch(plan_for(16384, 64), 64);
   EXPECT_GT(narrow, wide);
   EXPECT_EQ(wide & (wide - 1), 0);
+  const TensorDataset set(zeros({64, 64}), zeros({64, 64}));
+  const Loader loader(set, {.batch = 64});
+  EXPECT_LE(recommended_batch(plan_for(64, 64), loader), narrow) << "batches take room, too";
   EXPECT_NE(error_of([&] { recommended_batch(plan_for(8, 8), 0); }), "no error");
 }
 
