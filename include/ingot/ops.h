@@ -270,6 +270,20 @@ void conv_grad_input_into(const Tensor& dst, const Tensor& dy, const Tensor& w, 
 Tensor conv_grad_kernel(const Tensor& x, const Tensor& dy, const Dims& kernel, const ConvOptions& options = {});
 void conv_grad_kernel_into(const Tensor& dst, const Tensor& x, const Tensor& dy, const Dims& kernel, const ConvOptions& options = {});
 
+// conv pool -----------------------------------------------------------------------------------------------------------
+
+/// The largest elements of conv2d's result in windows of `pool` side by side, and which of a window's elements they are (u8, empty without `with_taps`): what a plan makes of conv2d and max_pool2d.
+std::array<Tensor, 2> conv2d_max_pool(const Tensor& x, const Tensor& w, const Tensor& bias = {}, const Dims& pool = {2, 2}, const ConvOptions& options = {}, bool with_taps = true);
+void conv2d_max_pool_into(const Tensor& y, const Tensor& taps, const Tensor& x, const Tensor& w, const Tensor& bias = {}, const Dims& pool = {2, 2}, const ConvOptions& options = {}, bool with_taps = true);
+
+/// Gradient of conv2d_max_pool for its input: dy and taps [n, o, h, w], w [o, c/groups, kh, kw] and the input's spatial `size`, to [n, c, size…].
+Tensor conv2d_max_pool_input_grad(const Tensor& dy, const Tensor& taps, const Tensor& w, const Dims& size, const Dims& pool = {2, 2}, const ConvOptions& options = {});
+void conv2d_max_pool_input_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& taps, const Tensor& w, const Dims& size, const Dims& pool = {2, 2}, const ConvOptions& options = {});
+
+/// Gradient of conv2d_max_pool for its weights: x [n, c, …], dy and taps [n, o, h, w] and the spatial size of the `kernel`, to [o, c/groups, kernel…].
+Tensor conv2d_max_pool_kernel_grad(const Tensor& x, const Tensor& dy, const Tensor& taps, const Dims& kernel, const Dims& pool = {2, 2}, const ConvOptions& options = {});
+void conv2d_max_pool_kernel_grad_into(const Tensor& dst, const Tensor& x, const Tensor& dy, const Tensor& taps, const Dims& kernel, const Dims& pool = {2, 2}, const ConvOptions& options = {});
+
 // copy ----------------------------------------------------------------------------------------------------------------
 
 /// The elements of x in memory of their own, row by row.
@@ -460,6 +474,14 @@ void max_pool2d_into(const Tensor& y, const Tensor& indices, const Tensor& x, co
 Tensor max_pool_grad(const Tensor& dy, const Tensor& indices, const Dims& size);
 void max_pool_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& indices, const Dims& size);
 
+/// The largest element of each window of x [n, c, l] or [n, c, h, w], and which of the window's elements it is (u8, row by row; empty without `with_taps`): what a plan makes of max_pool2d when nobody reads its positions.
+std::array<Tensor, 2> max_pool_taps(const Tensor& x, const PoolOptions& options, bool with_taps = true);
+void max_pool_taps_into(const Tensor& y, const Tensor& taps, const Tensor& x, const PoolOptions& options, bool with_taps = true);
+
+/// Gradient of max_pool_taps: each dy [n, c, …] added where its tap is, to [n, c, size…].
+Tensor max_pool_taps_grad(const Tensor& dy, const Tensor& taps, const Dims& size, const PoolOptions& options);
+void max_pool_taps_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& taps, const Dims& size, const PoolOptions& options);
+
 /// The mean of each window of x [n, c, l].
 Tensor avg_pool1d(const Tensor& x, const PoolOptions& options);
 void avg_pool1d_into(const Tensor& dst, const Tensor& x, const PoolOptions& options);
@@ -491,6 +513,24 @@ void adaptive_max_pool1d_into(const Tensor& y, const Tensor& indices, const Tens
 /// The largest element of each of size[0] × size[1] bins of x [n, c, h, w], and its position in the plane (i64).
 std::array<Tensor, 2> adaptive_max_pool2d(const Tensor& x, const Dims& size);
 void adaptive_max_pool2d_into(const Tensor& y, const Tensor& indices, const Tensor& x, const Dims& size);
+
+// recurrent -----------------------------------------------------------------------------------------------------------
+
+/// The recurrent half of an LSTM layer: x [steps, batch, 4h] is what inputs and biases contribute to the gates i, f, g, o; weight [4h, h] multiplies the state before; h0 and c0 [batch, h]; to y and c [steps, batch, h] and the gates [steps, batch, 4h]; `reverse` walks from the last step to the first.
+std::array<Tensor, 3> lstm_sequence(const Tensor& x, const Tensor& weight, const Tensor& h0 = {}, const Tensor& c0 = {}, bool reverse = false);
+void lstm_sequence_into(const Tensor& y, const Tensor& c, const Tensor& gates, const Tensor& x, const Tensor& weight, const Tensor& h0 = {}, const Tensor& c0 = {}, bool reverse = false);
+
+/// Gradients of lstm_sequence by x and the initial states, from its results c and gates and their gradients; dh0 and dc0 are [0, h] if there is no c0.
+std::array<Tensor, 3> lstm_sequence_grad(const Tensor& weight, const Tensor& c, const Tensor& gates, const Tensor& c0 = {}, const Tensor& dy = {}, const Tensor& dc = {}, const Tensor& dgates = {}, bool reverse = false);
+void lstm_sequence_grad_into(const Tensor& dx, const Tensor& dh0, const Tensor& dc0, const Tensor& weight, const Tensor& c, const Tensor& gates, const Tensor& c0 = {}, const Tensor& dy = {}, const Tensor& dc = {}, const Tensor& dgates = {}, bool reverse = false);
+
+/// The recurrent half of a GRU layer: x [steps, batch, 3h] is what the inputs contribute to the gates r, z, n; weight [3h, h] and bias [3h] apply to the state before, for n inside the reset gate; h0 [batch, h]; to y [steps, batch, h] and r, z, n and n's hidden part [steps, batch, 4h].
+std::array<Tensor, 2> gru_sequence(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Tensor& h0 = {}, bool reverse = false);
+void gru_sequence_into(const Tensor& y, const Tensor& gates, const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Tensor& h0 = {}, bool reverse = false);
+
+/// Gradients of gru_sequence by x, by weight · state + bias and by h0, from its results and their gradients; dh0 is [0, h] if there is no h0.
+std::array<Tensor, 3> gru_sequence_grad(const Tensor& weight, const Tensor& y, const Tensor& gates, const Tensor& h0 = {}, const Tensor& dy = {}, const Tensor& dgates = {}, bool reverse = false);
+void gru_sequence_grad_into(const Tensor& dx, const Tensor& dhidden, const Tensor& dh0, const Tensor& weight, const Tensor& y, const Tensor& gates, const Tensor& h0 = {}, const Tensor& dy = {}, const Tensor& dgates = {}, bool reverse = false);
 
 // reduction -----------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@
 
 #include "ingot/error.h"
 #include "ingot/io.h"
-#include "ingot/ops.h"
 
 namespace ingot::io {
 namespace {
@@ -156,7 +155,7 @@ Tensor read_npy(Source& source) {
   const NpyHeader header = read_npy_header(source);
   if (!header.fortran_order || header.shape.size() < 2) return read_tensor(source, header.shape, header.dtype);
   const Tensor turned = read_tensor(source, reversed(header.shape), header.dtype);
-  return copy(turned.view(turned.raw(), header.shape, reversed(turned.strides())));
+  return row_major(turned.view(turned.raw(), header.shape, reversed(turned.strides())));
 }
 
 std::string npy_header(const char* op, const Tensor& t) {

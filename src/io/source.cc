@@ -8,8 +8,6 @@
 #include <cerrno>
 
 #include "ingot/error.h"
-#include "ingot/memory.h"
-#include "ingot/ops.h"
 
 namespace ingot::io {
 
@@ -82,7 +80,25 @@ Tensor to_write(const char* op, const std::string& name, const Tensor& t) {
   if (!t.defined()) throw Error(std::string(op) + ": " + which + " is undefined");
   if (t.is_symbolic())
     throw Error(std::string(op) + ": " + which + " is symbolic: its elements exist only when the plan runs");
-  return t.is_contiguous() ? t : copy(t);
+  return row_major(t);
+}
+
+Tensor row_major(const Tensor& t) {
+  if (t.is_contiguous()) return t;
+  const size_t bytes = size_of(t.dtype());
+  const Tensor result = Tensor::empty(t.shape(), t.dtype());
+  std::byte* to = static_cast<std::byte*>(result.raw());
+  const std::byte* from = static_cast<const std::byte*>(t.raw());
+  Dims index = Dims::filled(t.rank(), 0);
+  const int last = t.rank() - 1;
+  const int64_t count = t.shape()[last], step = t.strides()[last] * static_cast<int64_t>(bytes);
+  for (int64_t row = t.numel() / count; row > 0; row--) {
+    int64_t offset = 0;
+    for (int i = 0; i < last; i++) offset += index[i] * t.strides()[i] * static_cast<int64_t>(bytes);
+    for (int64_t i = 0; i < count; i++, to += bytes) std::memcpy(to, from + offset + i * step, bytes);
+    for (int axis = last - 1; axis >= 0 && ++index[axis] == t.shape()[axis]; axis--) index[axis] = 0;
+  }
+  return result;
 }
 
 bool byte_count(std::span<const int64_t> shape, DType dtype, uint64_t& bytes) {

@@ -87,7 +87,9 @@ inline std::span<const std::byte> bytes_of(const Tensor& t) {
 Tensor read_tensor(Source& source, const Dims& shape, DType dtype);
 /// An Error unless the bytes of a bool tensor are 0 and 1.
 void check_bools(const Source& source, const Tensor& t);
-/// Row-major elements of `t`, copied if they do not lie so; an Error that starts with `op` if there are none.
+/// The same elements in row-major order, copied if they do not lie so already.
+Tensor row_major(const Tensor& t);
+/// The same for writing: an Error that starts with `op` if there are no elements to be had.
 Tensor to_write(const char* op, const std::string& name, const Tensor& t);
 /// Elements of a shape times bytes of an element; false if that or a size is beyond what files can hold.
 bool byte_count(std::span<const int64_t> shape, DType dtype, uint64_t& bytes);

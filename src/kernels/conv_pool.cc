@@ -8,6 +8,7 @@
 
 #include "base/simd.h"
 #include "kernels/conv_engines.h"
+#include "kernels/pool.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv_pool.cc"
@@ -362,17 +363,14 @@ template <class T>
 static const T* spread(const ConvPoolShape& s, const T* dy, const uint8_t* taps, void*& scratch, const Team& team) {
   T* const all = static_cast<T*>(scratch);
   scratch = static_cast<std::byte*>(scratch) + spread_bytes(s, sizeof(T));
-  const int64_t plane = s.conv.out[1] * s.conv.out[2], windows = s.pooled(0) * s.pooled(1);
-  const auto [begin, end] = team.share(s.conv.batch * s.conv.out_channels);
-  for (int64_t p = begin; p < end; ++p) {
-    T* const to = all + p * plane;
-    std::fill(to, to + plane, T(0));
-    for (int64_t i = 0; i < windows; ++i) {
-      const int64_t tap = taps[p * windows + i], row = i / s.pooled(1) * s.window[0] + tap / s.window[1];
-      if (tap < s.window[0] * s.window[1])
-        to[row * s.conv.out[2] + i % s.pooled(1) * s.window[1] + tap % s.window[1]] = dy[p * windows + i];
-    }
-  }
+  const PoolShape pool{s.conv.batch * s.conv.out_channels,
+                       {s.conv.out[1], s.conv.out[2]},
+                       {s.pooled(0), s.pooled(1)},
+                       {s.window[0], s.window[1]},
+                       {s.window[0], s.window[1]},
+                       {0, 0},
+                       {1, 1}};
+  max_pool_taps_grad(pool, dy, taps, all, team);
   team.barrier();
   return all;
 }

@@ -20,9 +20,11 @@ void require_tail(const Tensor& x, const Dims& shape) {
   if (!fits) throw Error("the input is " + to_string(x.shape()) + " — its last axes must be " + to_string(shape));
 }
 
-// running ← (1 - momentum) · running + momentum · now; in a capture, an ordered store.
-void follow(const Tensor& running, const Tensor& now, double momentum) {
-  add_scaled_into(running, multiply(running, 1 - momentum), now, momentum);
+// running ← (1 - momentum) · running + share · now. Both are stores: in a capture they keep their order, and a
+// checkpoint, which computes the rest again, leaves them alone.
+void follow(const Tensor& running, double momentum, const Tensor& now, double share) {
+  multiply_into(running, running, 1 - momentum);
+  add_scaled_into(running, running, now, share);
 }
 
 }  // namespace
@@ -47,13 +49,14 @@ Tensor BatchNorm::forward(const Tensor& x) {
   const int64_t channels = running_mean.numel();
   require_channels(x, channels, 2, "[batch, channels, …]");
   if (!training()) return batch_norm_inference(x, running_mean, running_var, weight, bias, eps_);
-  const double n = static_cast<double>(x.numel() / channels);
-  if (n < 2)
+  const int64_t count = x.numel() / channels;
+  if (count < 2)
     throw Error("one element per channel, " + to_string(x.shape()) +
                 ", has no variance — train on larger batches, or call eval()");
   const auto [y, mean, variance] = batch_norm(x, weight, bias, eps_);
-  follow(running_mean, mean, momentum_);
-  follow(running_var, multiply(variance, n / (n - 1)), momentum_);
+  const double n = static_cast<double>(count);
+  follow(running_mean, momentum_, mean, momentum_);
+  follow(running_var, momentum_, variance, momentum_ * n / (n - 1));  // the unbiased one
   add_into(num_batches_tracked, num_batches_tracked, 1.0);
   return y;
 }
