@@ -19,6 +19,10 @@ if(INGOT_CLI)
   add_dependencies(ingot_tests ingot)
   add_test(NAME product/profile COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_profile.sh $<TARGET_FILE:ingot>)
   set_tests_properties(product/profile PROPERTIES LABELS fast TIMEOUT 120)
+  add_test(NAME product/train COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_train.sh $<TARGET_FILE:ingot> 20)
+  set_tests_properties(product/train PROPERTIES LABELS fast TIMEOUT 300)
+  add_test(NAME product/train_killed_200_times COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_train.sh $<TARGET_FILE:ingot> 200)
+  set_tests_properties(product/train_killed_200_times PROPERTIES LABELS slow TIMEOUT 1200)
 endif()
 
 # The slow tier: the base and kernel tests for NEON, cross-compiled and run under qemu.

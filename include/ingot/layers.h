@@ -397,9 +397,9 @@ class Concat : public LayerList {
 class Residual : public Layer {
  public:
   template <class L>
-  requires(std::derived_from<std::decay_t<L>, Layer> && !std::same_as<std::decay_t<L>, Residual>)  // that is a copy
-      explicit Residual(L&& inner)
-      : inner_(std::make_shared<std::decay_t<L>>(std::forward<L>(inner))) {}
+  requires(std::derived_from<L, Layer> && !std::same_as<L, Residual>)  // that is a copy
+      explicit Residual(L inner)
+      : inner_(std::make_shared<L>(std::move(inner))) {}
   explicit Residual(std::shared_ptr<Layer> inner) : inner_(std::move(inner)) {}
   void parts(Parts& p) override { p("inner", *inner_); }
   Tensor forward(const Tensor& x) override;

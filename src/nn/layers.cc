@@ -27,7 +27,7 @@ Embedding::Embedding(int64_t count, int64_t width, int64_t padding) : padding_(p
   if (padding >= 0) fill(slice(weight, 0, padding, padding + 1), 0);
 }
 Tensor Embedding::forward(const Tensor& indices) {
-  const Tensor rows = embedding(weight, indices);
+  Tensor rows = embedding(weight, indices);
   if (padding_ < 0) return rows;
   return where(unsqueeze(equal(indices, static_cast<double>(padding_)), -1), stop_gradient(rows), rows);
 }

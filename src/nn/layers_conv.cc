@@ -22,7 +22,8 @@ Convolution::Convolution(const char* kind, int spatial, bool transposed, int64_t
                 " channels do not divide into " + std::to_string(options.groups) + " groups");
   Dims shape = transposed ? Dims{in, out / options.groups} : Dims{out, in / options.groups};
   for (const int64_t k : kernel) shape.push_back(k);
-  const double bound = 1 / std::sqrt(static_cast<double>(element_count(shape) / shape[0]));
+  const int64_t fan_in = element_count(shape) / shape[0];
+  const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
   weight = draw_uniform(shape, bound);
   if (with_bias) bias = draw_uniform({out}, bound);
 }

@@ -49,11 +49,12 @@ Tensor BatchNorm::forward(const Tensor& x) {
   const int64_t channels = running_mean.numel();
   require_channels(x, channels, 2, "[batch, channels, …]");
   if (!training()) return batch_norm_inference(x, running_mean, running_var, weight, bias, eps_);
-  const double n = static_cast<double>(x.numel() / channels);
-  if (n < 2)
+  const int64_t count = x.numel() / channels;
+  if (count < 2)
     throw Error("one element per channel, " + to_string(x.shape()) +
                 ", has no variance — train on larger batches, or call eval()");
   const auto [y, mean, variance] = batch_norm(x, weight, bias, eps_);
+  const double n = static_cast<double>(count);
   follow(running_mean, momentum_, mean, momentum_);
   follow(running_var, momentum_, variance, momentum_ * n / (n - 1));  // the unbiased one
   add_into(num_batches_tracked, num_batches_tracked, 1.0);

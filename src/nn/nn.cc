@@ -21,10 +21,10 @@ std::vector<InputSpec> with_targets(std::vector<InputSpec> inputs, const Loss& l
 
 Step::Step(Layer& model, const Loss& loss, const Optimizer& optimizer, std::vector<InputSpec> inputs,
            const PlanOptions& options)
-    : slab_(model.named_parameters()),
+    : slab_(model.trainable_parameters()),
       step_(
           [&](const Tensor& x, const Tensor& target) {
-            const Tensor result = model.forward(x);
+            const Tensor result = model(x);
             const Scope scope(loss.name);
             return loss.function(result, target);
           },

@@ -176,16 +176,65 @@ TEST(Layers, ErrorsNameTheLayerAndTheShapes) {
 
 TEST(Layers, WrongConstructionIsASentence) {
   for (const std::string& text : {
-           error_of([] { nn::Linear(3, 0); }), error_of([] { nn::Conv2d(3, 4, 0); }),
-           error_of([] { nn::Conv2d(3, 4, Dims{3, 3, 3}); }), error_of([] { nn::Conv1d(3, 4, 3, {.groups = 2}); }),
-           error_of([] { nn::BatchNorm2d(0); }), error_of([] { nn::BatchNorm1d(2, 1e-5, 2); }),
-           error_of([] { nn::LayerNorm(Dims{}); }), error_of([] { nn::RMSNorm(0); }),
-           error_of([] { nn::GroupNorm(3, 4); }), error_of([] { nn::InstanceNorm2d(0); }),
-           error_of([] { nn::Embedding(3, 2, 3); }), error_of([] { nn::Pad({1}, {1, 1}); }),
+           error_of([] { nn::Linear(3, 0); }),
+           error_of([] { nn::Conv2d(3, 4, 0); }),
+           error_of([] {
+             nn::Conv2d(3, 4, Dims{3, 3, 3});
+           }),
+           error_of([] { nn::Conv1d(3, 4, 3, {.groups = 2}); }),
+           error_of([] { nn::BatchNorm2d(0); }),
+           error_of([] { nn::BatchNorm1d(2, 1e-5, 2); }),
+           error_of([] { nn::LayerNorm(Dims{}); }),
+           error_of([] { nn::RMSNorm(0); }),
+           error_of([] { nn::GroupNorm(3, 4); }),
+           error_of([] { nn::InstanceNorm2d(0); }),
+           error_of([] { nn::Embedding(3, 2, 3); }),
+           error_of([] {
+             nn::Pad({1}, {1, 1});
+           }),
        }) {
     EXPECT_NE(text, "no error");
     EXPECT_NE(text.find(": "), std::string::npos) << text;
   }
+}
+
+// Two layers with one matrix: one step of descent moves it by both gradients, and both layers see it.
+TEST(Layers, TiedWeightsAreTrainedAsOne) {
+  nn::set_seed(9);
+  struct Tied : nn::Layer {
+    nn::Linear in{3, 3, false}, out{3, 3};
+    Tied() { out.weight = in.weight; }
+    void parts(nn::Parts& p) override { p("in", in), p("out", out); }
+    Tensor forward(const Tensor& x) override { return out(tanh(in(x))); }
+  } net;
+  const Tensor x = normal({4, 3}, 1), y = normal({4, 3}, 2), w = clone(net.in.weight);
+  const Tensor slope =
+      value_and_grad([&] { return nn::mse_loss(linear(tanh(linear(x, w)), w, net.out.bias), y); }, {w}).gradients[0];
+  auto step = nn::train_step(net, nn::mse, optim::Sgd{.lr = 0.5f}, {{4, 3}, {4, 3}});
+  EXPECT_EQ(step.slab().size(), 2u);
+  step(x, y);
+  EXPECT_EQ(net.in.weight.raw(), net.out.weight.raw());
+  EXPECT_LT(max(abs(net.out.weight - (w - 0.5 * slope))).item(), 1e-6f);
+}
+
+TEST(Layers, FrozenOnesStayAsTheyAre) {
+  nn::set_seed(10);
+  nn::Sequential net{nn::Linear(3, 4), nn::Tanh(), nn::Linear(4, 2)};
+  net[0].freeze();
+  auto& first = static_cast<nn::Linear&>(net[0]);
+  auto& last = static_cast<nn::Linear&>(net[2]);
+  const std::vector<float> frozen = first.weight.to_vector<float>(), trained = last.weight.to_vector<float>();
+  auto step = nn::train_step(net, nn::mse, optim::Adam{}, {{4, 3}, {4, 2}});
+  EXPECT_EQ(step.slab().size(), 2u);
+  step(normal({4, 3}, 1), normal({4, 2}, 2));
+  EXPECT_EQ(first.weight.to_vector<float>(), frozen);
+  EXPECT_NE(last.weight.to_vector<float>(), trained);
+}
+
+TEST(Layers, AnEmptyBatchIsASentence) {
+  nn::Linear net(3, 2);
+  const std::string text = error_of([&] { nn::train_step(net, nn::mse, optim::Adam{}, {{0, 3}, {0, 2}}); });
+  EXPECT_EQ(text, "Linear: the batch is empty, [0, 3] — give at least one sample");
 }
 
 // A small residual network with everything that is special about layers, trained: it must learn, and not allocate.

@@ -1,8 +1,10 @@
 // The loader: which samples come in which order, where it stands, and that it allocates nothing.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <map>
 #include <numeric>
 #include <set>
@@ -284,6 +286,43 @@ TEST(Loader, AllocatesNothingPerBatchOrEpoch) {
       EXPECT_EQ(memory_stats().allocations, tensors);
     }
   }
+}
+
+TEST(Loader, UsesTheSameMemoryAllTheTime) {
+  const TensorDataset set = numbered(10);
+  for (const int prefetch : {0, 1, 3}) {
+    Loader loader(set, {.batch = 4, .prefetch = prefetch});
+    std::set<const void*> places;
+    for (int epoch = 0; epoch < 10; epoch++)
+      for (const Batch& batch : loader) places.insert(batch.x.raw());
+    EXPECT_EQ(places.size(), static_cast<size_t>(prefetch) + 1) << "partial batches lie where full ones do";
+  }
+}
+
+// A dataset larger than memory is a tensor over a mapped file. The mapping is read-only: nobody may write to it.
+TEST(Loader, ReadsAMappedFile) {
+  constexpr int64_t kSamples = 100, kPixels = 50;
+  std::FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  for (int64_t i = 0; i < kSamples * kPixels; i++) std::fputc(static_cast<int>(i % 251), file);
+  std::fflush(file);
+  void* memory = mmap(nullptr, kSamples * kPixels, PROT_READ, MAP_PRIVATE, fileno(file), 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  bool released = false;
+  {
+    const Tensor pixels = Tensor::wrap(memory, {kSamples, kPixels}, kU8, {}, [&] { released = true; });
+    const TensorDataset set(pixels, arange(0, kSamples, 1, kI64));
+    Loader loader(set, {.batch = 16, .shuffle = true});
+    for (const Batch& batch : loader)
+      for (int64_t i = 0; i < batch.size(); i++)
+        for (int64_t j = 0; j < kPixels; j++) {
+          const int64_t at = batch.y.at<int64_t>({i}) * kPixels + j;
+          ASSERT_EQ(batch.x.at<float>({i, j}), static_cast<float>(at % 251) / 255.0f);
+        }
+  }
+  EXPECT_TRUE(released);
+  munmap(memory, kSamples * kPixels);
+  std::fclose(file);
 }
 
 // A batch is in the user's hands until the next call: nobody writes to it.

@@ -10,11 +10,13 @@ namespace {
 
 std::vector<std::string> names(const std::vector<NamedTensor>& list) {
   std::vector<std::string> all;
+  all.reserve(list.size());
   for (const NamedTensor& t : list) all.push_back(t.name);
   return all;
 }
 std::vector<std::string> names(const std::vector<Parameter>& list) {
   std::vector<std::string> all;
+  all.reserve(list.size());
   for (const Parameter& p : list) all.push_back(p.name);
   return all;
 }
