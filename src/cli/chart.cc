@@ -145,8 +145,9 @@ void draw_best(Drawing& d, const LineChart& c, const Scale& x, const Scale& y) {
   d.line(px, kTop, px, kHeight - kBottom, "best");
   d.dot(px, py, 5, "ring " + s.style);
   const bool right = px > (kLeft + kWidth) / 2;
-  // Curves that end in a peak leave room below it, those that end in a valley above.
-  const double text_y = std::clamp(c.peak ? py + 30 : py - 22, kTop + 12, kHeight - kBottom - 8);
+  // Curves that end in a peak leave room below it, those that end in a valley above: the middle is free of both.
+  const double middle = (kTop + kHeight - kBottom) / 2;
+  const double text_y = c.peak ? std::max(py + 30, middle) : std::min(py - 22, middle);
   d.text(right ? px - 9 : px + 9, text_y, right ? "halo right" : "halo",
          fmt::format("best {} · {} {:g}", value_text(s.y[i], c.percent), c.x_name, c.x[i]));
 }
@@ -234,8 +235,9 @@ std::string line_chart(const LineChart& c) {
   const Scale x{xs.low - side, xs.high + side, kLeft + 6, kWidth - kRight - 6};
   std::vector<double> y_ticks;
   const Scale y = vertical_scale(c, y_ticks);
+  if (y.log) legend += "<span class=\"key\">logarithmic scale</span>";
   std::vector<double> x_ticks = nice_ticks(xs.low, xs.high, 7, true);
-  draw_axes(d, x, y, x_ticks, y_ticks, c.percent, c.x_name + (y.log ? "  (logarithmic scale)" : ""));
+  draw_axes(d, x, y, x_ticks, y_ticks, c.percent, c.x_name);
   const std::vector<size_t> kept = thinned(c.x.size(), c.best);
   for (const Series& s : c.series) draw_curve(d, c, s, x, y, kept);
   draw_best(d, c, x, y);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -111,10 +112,17 @@ std::string grouped(int64_t value) {
   return text;
 }
 
+std::string heading_of(std::string_view name) {
+  std::string text(name);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
 std::string byte_text(double bytes) {
   if (!(bytes >= 0)) return "–";
   if (bytes < 1024) return fmt::format("{:.0f} B", bytes);
-  const char* const units[] = {"KB", "MB", "GB", "TB"};
+  const char* const units[] = {"KiB", "MiB", "GiB", "TiB"};
   int unit = 0;
   for (bytes /= 1024; bytes >= 1000 && unit < 3; unit++) bytes /= 1024;
   return with_unit(bytes, units[unit]);

@@ -105,11 +105,6 @@ LineChart curves(const Report& r, std::string title, Value value) {
   return chart;
 }
 
-std::string capitalised(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text;
-}
-
 std::string epoch_table(const Report& r) {
   const bool tested = any_tested(r);
   ReportTable table{{"epoch", r.loss_name}, {}};
@@ -140,13 +135,13 @@ std::string curves_section(const Report& r) {
   const int best = best_epoch(r);
   std::string charts;
   for (size_t m = 0; m < r.metrics.size(); m++) {
-    LineChart c = curves(r, capitalised(r.metrics[m].name), [m](const nn::Scores& s) { return metric_of(s, m); });
+    LineChart c = curves(r, heading_of(r.metrics[m].name), [m](const nn::Scores& s) { return metric_of(s, m); });
     c.percent = is_share(r.metrics[m]);
     c.peak = r.metrics[m].higher_is_better;
     if (m == 0) c.best = best;
     charts += line_chart(c);
   }
-  LineChart loss = curves(r, capitalised(r.loss_name), [](const nn::Scores& s) { return s.loss; });
+  LineChart loss = curves(r, heading_of(r.loss_name), [](const nn::Scores& s) { return s.loss; });
   if (r.metrics.empty()) loss.best = best;
   charts += line_chart(loss);
 
