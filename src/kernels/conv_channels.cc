@@ -154,7 +154,7 @@ void channel_tile(const TileJob<T>& job) {
   constexpr int64_t N = kLanes<T>;
   const T* row[kRows];
   V sum[kRows][kVectors];
-  HWY_UNROLL(12)
+  HWY_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
     row[r] = job.x + job.row[r];
     HWY_UNROLL(2)
@@ -167,7 +167,7 @@ void channel_tile(const TileJob<T>& job) {
     V right[kVectors];
     HWY_UNROLL(2)
     for (int v = 0; v < kVectors; ++v) right[v] = hn::LoadU(d, w + v * N);
-    HWY_UNROLL(12)
+    HWY_UNROLL(8)
     for (int r = 0; r < kRows; ++r) {
       const V left = hn::Set(d, row[r][at]);
       HWY_UNROLL(2)
@@ -176,7 +176,7 @@ void channel_tile(const TileJob<T>& job) {
   }
   T* HWY_RESTRICT out = job.out;
   const bool relu = job.relu;
-  HWY_UNROLL(12)
+  HWY_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
     HWY_UNROLL(2)
     for (int v = 0; v < kVectors; ++v) {
@@ -197,11 +197,11 @@ HWY_INLINE void some_rows(int64_t rows, int64_t lanes, const TileJob<T>& job) {
 // All `rows` rows of one panel, of whose lanes the first `lanes` count.
 template <class T>
 void channel_panel(int64_t rows, int64_t lanes, TileJob<T> job) {
-  // One vector of lanes: twice the rows, lest every sum waits for the one before.
   const auto go_on = [&](int64_t done) {
     rows -= done, job.row += done, job.init += done * job.init_pitch, job.out += done * 2 * kLanes<T>;
   };
-  for (; lanes <= kLanes<T> && rows >= 2 * kTileRows; go_on(2 * kTileRows)) channel_tile<2 * kTileRows, 1>(job);
+  // One vector of lanes: more rows, lest every sum waits for the one before. Twelve pointers would not fit.
+  for (; lanes <= kLanes<T> && rows >= 8; go_on(8)) channel_tile<8, 1>(job);
   for (; rows > 0; go_on(kTileRows)) some_rows<kTileRows>(rows, lanes, job);
 }
 
