@@ -240,6 +240,8 @@ struct TorchDqn : torch::nn::Module {
   at::Tensor loss(const TorchBatch& in) { return torch::huber_loss(forward(in[0]).gather(1, in[1]), in[2]); }
 };
 
+#include "train_sequence.h"
+
 void copy_weights(const std::vector<Parameter>& ours, torch::nn::Module& theirs) {
   const torch::NoGradGuard guard;
   const auto list = theirs.parameters();
@@ -443,6 +445,7 @@ int main(int argc, char** argv) {
                  batches(16, {rows, 784}, 10));
     training(suite, "b-dqn-b64-adam", Dqn(), TorchDqn(), true, batches(1, {64, 144}, 6, true));
     training(suite, "c-cnn-b64-adam", bench::Cnn(), bench::TorchCnn(), true, batches(4, {64, 1, 28, 28}, 10));
+    training(suite, "d-lstm-s50-b32-adam", Lstm(), TorchLstm(), true, {sequences(50, 32, 32, 10)});
     adam_alone(suite, "e-adam-10m", 10'000'000);
     inference(suite, "f-infer-mlp", Mlp(mlp), TorchMlp(mlp), {1, 784});
     inference(suite, "f-infer-dqn", Dqn(), TorchDqn(), {1, 144});

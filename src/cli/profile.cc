@@ -8,7 +8,9 @@
 
 #include "cli/commands.h"
 #include "cli/examples.h"
+#include "cli/job.h"
 #include "ingot/error.h"
+#include "ingot/functions.h"
 #include "ingot/plan.h"
 
 namespace ingot::cli {
@@ -20,6 +22,28 @@ void write_file(const std::string& path, const std::string& text) {
   const bool closed = file != nullptr && std::fclose(file) == 0;
   if (!written || !closed)
     throw Error("profile: \"" + path + "\" cannot be written: " + std::strerror(errno) + " — name another file");
+}
+
+// The training step of a recipe or a description, with the first batch of its data.
+class JobExample final : public Example {
+ public:
+  JobExample(Description d, const PlanOptions& options) : job_(std::move(d), options) {
+    const data::Batch* batch = job_.train->next();
+    set_inputs({clone(batch->x), clone(batch->y)});
+  }
+  Plan& plan() override { return job_.trainer->step_for(*job_.train).plan(); }
+
+ private:
+  Job job_;
+};
+
+std::unique_ptr<Example> find_example(const ProfileOptions& o) {
+  const PlanOptions options{.name = o.example, .without = o.without, .threads = o.threads};
+  for (const ExampleInfo& e : examples())
+    if (o.example == e.name) return make_example(o.example, o.batch, options);
+  std::vector<std::string> sets = o.sets;
+  if (o.batch > 0) sets.push_back(fmt::format("train.batch={}", o.batch));
+  return std::make_unique<JobExample>(load_description(o.example, sets), options);
 }
 
 nlohmann::json as_json(const Profile& p, const Plan& plan) {
@@ -61,17 +85,17 @@ nlohmann::json as_json(const Profile& p, const Plan& plan) {
 std::string profile_help() {
   std::string text = "Examples to profile:\n";
   for (const ExampleInfo& e : examples()) text += fmt::format("  {:<8}{} (batch {})\n", e.name, e.what, e.batch);
-  return text +
+  return text + recipes_help() +
          "\nFor instance:\n"
          "  ingot profile mlp                          where the time goes\n"
          "  ingot profile dqn --threads 1 --by-time    the slowest steps first\n"
          "  ingot profile cnn --trace cnn.json         to open at ui.perfetto.dev\n"
+         "  ingot profile mnist --batch 256            the step of a recipe, or of a file\n"
          "  ingot profile mlp --svg mlp.svg            a picture of the plan; --captured: before the passes";
 }
 
 int profile(const ProfileOptions& o) {
-  const std::unique_ptr<Example> example =
-      make_example(o.example, o.batch, {.name = o.example, .without = o.without, .threads = o.threads});
+  const std::unique_ptr<Example> example = find_example(o);
   Plan& plan = example->plan();
   if (!o.dot.empty()) write_file(o.dot, plan.dot(!o.captured));
   if (!o.svg.empty()) write_file(o.svg, plan.svg(!o.captured));

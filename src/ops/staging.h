@@ -48,19 +48,22 @@ void fill_share(const Tensor& to, const void* element, const Team& team);
 /// Scratch that with_staged() takes for a call and its results.
 size_t staged_bytes(const Call& call, const Tensor* out);
 
-/// Stages all operands (up to three inputs; absent ones are null), calls kernel(in, out, rest of the scratch) with
-/// arrays of pointers to the results' element type, f32 or f64, and moves the results to where they belong.
+inline constexpr int kMostStaged = 8;
+
+/// Stages all operands (up to kMostStaged inputs; absent ones are null), calls kernel(in, out, rest of the scratch)
+/// with arrays of pointers to the results' element type, f32 or f64, and moves the results to where they belong.
 template <class Kernel>
 void with_staged(const Call& call, const Tensor* out, void* scratch, const Team& team, Kernel kernel) {
   const int results = output_count(call.op);
-  const void* in[3] = {};
+  const void* in[kMostStaged] = {};
   void* to[kMaxOutputs] = {};
   for (int i = 0; i < call.count(); i++) in[i] = stage_in(call.in(i), scratch, team);
   for (int i = 0; i < results; i++) to[i] = stage_out(out[i], scratch);
   if (staged_bytes(call, out) > 0) team.barrier();
   const auto typed = [&](auto tag) {
     using T = decltype(tag);
-    const T* inputs[3] = {static_cast<const T*>(in[0]), static_cast<const T*>(in[1]), static_cast<const T*>(in[2])};
+    const T* inputs[kMostStaged];
+    for (int i = 0; i < kMostStaged; i++) inputs[i] = static_cast<const T*>(in[i]);
     T* outputs[3] = {static_cast<T*>(to[0]), static_cast<T*>(to[1]), static_cast<T*>(to[2])};
     kernel(inputs, outputs, scratch);
   };

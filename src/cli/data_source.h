@@ -1,0 +1,35 @@
+// What [data] describes: samples to train on, samples held back, and how they are turned into batches.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "cli/keys.h"
+#include "cli/model.h"
+#include "ingot/data.h"
+
+namespace ingot::cli {
+
+Choices data_choices();
+Choices transform_choices();
+
+struct DataSource {
+  Task task;
+  std::unique_ptr<data::Dataset> whole;        // what train and test are parts of, if they are
+  std::unique_ptr<data::Dataset> train, test;  // test: what is held back; may be none
+  std::vector<data::TransformPtr> augment;     // of training samples only
+  std::vector<data::TransformPtr> always;
+  bool shuffle = true;
+  std::string about;  // "1,438 samples of 1 x 8 x 8, 359 held back"
+};
+
+/// Loads what a completed [data] names. `batch`: rows that a text is laid out in; `labels`: targets are numbers of
+/// classes, as the loss wants them.
+DataSource load_data(const Value& section, int64_t batch, bool labels);
+
+/// A file's bytes; "recipe:NAME" is one inside the program.
+std::string read_source(const std::string& path);
+
+/// Where `ingot data get` puts what it fetches: a folder of this user's.
+std::string cache_folder(const std::string& name);
+
+}  // namespace ingot::cli

@@ -1,0 +1,38 @@
+// `ingot eval`: how good a trained model is.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/job.h"
+#include "cli/page.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+#include "ingot/error.h"
+
+namespace ingot::cli {
+
+int evaluate(const EvalOptions& o) {
+  TrainedModel trained = load_model(o.model);
+  Job job(parse_description(trained.path, trained.description.toml(), o.sets));
+  if (job.data.task.input != trained.task.input || job.data.task.classes != trained.task.classes)
+    throw Error(fmt::format("eval: the model takes samples of {} and knows {} classes; this data has {} and {}",
+                            to_string(trained.task.input), trained.task.classes, to_string(job.data.task.input),
+                            job.data.task.classes));
+  job.model->load_state_dict(trained.model->state_dict());
+  data::Loader& loader = job.test != nullptr ? *job.test : *job.train;
+  const nn::Scores scores = job.trainer->evaluate(loader);
+  if (o.json) {
+    nlohmann::ordered_json out = {{"model", trained.path}, {"samples", loader.samples()}, {"loss", scores.loss}};
+    for (size_t i = 0; i < job.metrics.size(); i++) out[job.metrics[i].name] = scores.metrics[i];
+    fmt::print("{}\n", out.dump());
+    return 0;
+  }
+  fmt::print("{}  {} samples{}\n  loss {:.5f}\n", bold(trained.path), grouped(loader.samples()),
+             job.test != nullptr ? " that were held back" : "", scores.loss);
+  for (size_t i = 0; i < job.metrics.size(); i++)
+    fmt::print("  {}\n", metric_text(job.metrics[i].name, scores.metrics[i]));
+  return 0;
+}
+
+}  // namespace ingot::cli

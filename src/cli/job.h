@@ -1,0 +1,39 @@
+// A description brought to life: its data, its model, and a trainer that knows both.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/data_source.h"
+#include "cli/description.h"
+#include "ingot/io.h"
+#include "ingot/trainer.h"
+
+namespace ingot::cli {
+
+struct Job {
+  /// Loads the data and makes the model. Threads are set as [train] says.
+  explicit Job(Description d, const PlanOptions& plan = {});
+
+  Description description;
+  DataSource data;
+  std::shared_ptr<nn::Sequential> model;
+  std::vector<nn::Metric> metrics;
+  std::unique_ptr<data::Loader> train, test;  // test: may be none
+  std::unique_ptr<nn::Trainer> trainer;
+
+  std::vector<std::string> metric_names() const;
+  /// What a model file says about itself: description and task, enough to use it without anything else.
+  io::Metadata metadata() const;
+};
+
+/// A trained model from its file, or from the folder of its run.
+struct TrainedModel {
+  std::string path;
+  Description description;
+  Task task;
+  std::shared_ptr<nn::Sequential> model;  // in evaluation mode
+};
+TrainedModel load_model(const std::string& file_or_run);
+
+}  // namespace ingot::cli

@@ -1,0 +1,65 @@
+#include "cli/model.h"
+
+#include <fmt/format.h>
+
+#include "cli/layers.h"
+#include "ingot/error.h"
+#include "ingot/functions.h"
+#include "ingot/ops.h"
+
+namespace ingot::cli {
+namespace {
+
+std::string shape_text(const Tensor& x) {
+  std::string out;
+  for (int axis = 1; axis < x.rank(); axis++) out += (out.empty() ? "" : " x ") + std::to_string(x.size(axis));
+  return out.empty() ? "one number" : out;
+}
+
+}  // namespace
+
+Tensor add_layers(nn::Sequential& model, const Value& list, Tensor x, const LayerContext& context) {
+  for (const Value& entry : list.list) {
+    const Settings settings(entry);
+    try {
+      const std::shared_ptr<nn::Layer> layer = make_layer(settings, x, context);
+      layer->eval();
+      x = (*layer)(x);
+      layer->train();
+      model.add(layer);
+    } catch (const Error& e) {
+      const std::string what = e.what();
+      if (what.find('\n') != std::string::npos) throw;  // it points at a line already
+      fail_at(entry.place, fmt::format("{} on samples of {}: {}", settings.type(), shape_text(x), what));
+    }
+  }
+  return x;
+}
+
+std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& task) {
+  const Value& layers = Settings(section).value("layers");
+  if (layers.list.empty()) fail_at(layers.place, "a model has at least one layer");
+  auto model = std::make_shared<nn::Sequential>();
+  Dims shape{2};  // two samples: no axis of size 1 that a layer could take for something else
+  for (const int64_t size : task.input) shape.push_back(size);
+  const Tensor result = add_layers(*model, layers, full(shape, 0, task.input_type), {task});
+
+  Dims expected{2};
+  for (const int64_t size : task.target) expected.push_back(size);
+  if (task.classes > 0) expected.push_back(task.classes);
+  if (result.shape() != expected)
+    fail_at(layers.list.back().place,
+            fmt::format("the model gives {} per sample, the target needs {} — {}", shape_text(result),
+                        shape_text(Tensor::empty(expected)),
+                        task.classes > 0 ? "end with a linear layer without \"out\"" : "change the last layers"));
+  return model;
+}
+
+int64_t Task::results() const {
+  if (classes > 0) return classes;
+  int64_t count = 1;
+  for (const int64_t size : target) count *= size;
+  return count;
+}
+
+}  // namespace ingot::cli

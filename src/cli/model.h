@@ -1,0 +1,38 @@
+// Models from a list of layers. A layer's input size comes from what stands before it, so that a user rarely writes
+// one.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/keys.h"
+#include "ingot/module.h"
+
+namespace ingot::cli {
+
+/// What the data is like, as far as a model depends on it; and what is needed to use the model without that data.
+struct Task {
+  Dims input, target;  // shapes of one sample; {} is a label or a single number
+  DType input_type = kF32;
+  int64_t classes = 0;                   // 0: numbers are predicted
+  std::vector<std::string> class_names;  // of pictures in folders, of a text column
+  std::vector<std::string> columns;      // of a table's inputs
+  std::vector<float> mean, deviation;    // what inputs were normalised with
+  std::vector<float> target_mean, target_deviation;
+  std::string vocabulary;     // of a text: the characters, in the order of their numbers
+  bool reconstructs = false;  // the target is the input
+
+  std::string to_json() const;
+  static Task from_json(const std::string& text);
+  /// How many numbers a model gives per sample (or per token).
+  int64_t results() const;
+};
+
+/// The types of layers.
+Choices layer_choices();
+
+/// The layers of a completed [model] one after the other. Shapes are tried out with zeros: an Error points at the layer
+/// that does not fit.
+std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& task);
+
+}  // namespace ingot::cli

@@ -1,0 +1,36 @@
+// The folder of a run: its description, metrics, checkpoint, weights and report. Every file in it is whole at any
+// moment.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ingot/trainer.h"
+
+namespace ingot::cli {
+
+class RunFolder {
+ public:
+  /// A new folder: `out` if it is given (it must not hold a run yet), else runs/NAME, or runs/NAME-2, ….
+  static RunFolder create(const std::string& out, const std::string& name);
+  /// The folder to go on with: `out`, or the last of runs/NAME, runs/NAME-2, …. An Error if there is none.
+  static RunFolder existing(const std::string& out, const std::string& name);
+
+  const std::string& path() const { return path_; }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  bool has(const std::string& name) const;
+
+  /// Adds a line to metrics.jsonl and to metrics.csv.
+  void add_metrics(const nn::EpochResult& e, const std::vector<std::string>& metrics);
+  /// Leaves the lines of epochs up to `epoch` and drops the rest, also what a killed process left half written.
+  void keep_metrics(int64_t epoch);
+
+ private:
+  explicit RunFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+/// Is there such a file; is there a run in this folder?
+bool is_file(const std::string& path);
+bool is_run(const std::string& folder);
+
+}  // namespace ingot::cli

@@ -1,0 +1,22 @@
+// What a person sees while something runs: colours where they help, numbers as people write them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ingot::cli {
+
+/// Is standard output a terminal that shows colours? (NO_COLOR and TERM=dumb say no.)
+bool has_colours();
+bool is_terminal();
+/// Columns of the terminal; 80 if there is none.
+int terminal_width();
+
+std::string bold(std::string_view text);
+std::string green(std::string_view text);
+std::string dim(std::string_view text);
+
+/// Seconds as "0.8 s", "12 s", "3:05", "1:02:03".
+std::string clock_text(double seconds);
+
+}  // namespace ingot::cli

@@ -1,0 +1,234 @@
+// `ingot train`: a job from its description to its folder.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/job.h"
+#include "cli/page.h"
+#include "cli/progress.h"
+#include "cli/run_folder.h"
+#include "cli/run_report.h"
+#include "cli/sampling.h"
+#include "cli/terminal.h"
+#include "ingot/error.h"
+
+namespace ingot::cli {
+namespace {
+
+// The first Ctrl-C lets the batch under way end and the state be saved; the second one ends the program at once.
+std::atomic<nn::Trainer*> signalled_trainer = nullptr;
+extern "C" void on_signal(int) {
+  nn::Trainer* trainer = signalled_trainer;
+  if (trainer == nullptr || trainer->stopped()) _exit(130);
+  trainer->stop();
+}
+
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(nn::Trainer& trainer) {
+    signalled_trainer = &trainer;
+    std::signal(SIGINT, on_signal);
+    std::signal(SIGTERM, on_signal);
+  }
+  ~StopOnSignal() {
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
+    signalled_trainer = nullptr;
+  }
+};
+
+class Run {
+ public:
+  Run(Job& job, RunFolder folder, const TrainOptions& options)
+      : job_(job),
+        folder_(std::move(folder)),
+        options_(options),
+        names_(job.metric_names()),
+        progress_(options.quiet  ? Show::kQuiet
+                  : options.json ? Show::kJson
+                                 : Show::kAuto,
+                  job.description.settings("train").integer("epochs"), names_) {}
+
+  int operator()(bool resumed) {
+    begin(resumed);
+    bool finished = false;
+    {
+      const StopOnSignal stop(*job_.trainer);
+      job_.trainer->on_batch = [this](const nn::BatchResult& b) { after_batch(b); };
+      job_.trainer->on_epoch = [this](const nn::EpochResult& e) { after_epoch(e); };
+      finished = fit();
+    }
+    progress_.clear();
+    if (!finished) return interrupted();
+    finish();
+    return 0;
+  }
+
+ private:
+  void begin(bool resumed) {
+    progress_.say(bold(job_.description.name) + "  " + job_.data.about);
+    progress_.say(fmt::format("{} parameters, folder {}", grouped(job_.model->parameter_count()), folder_.path()));
+    nlohmann::ordered_json event = {{"event", "begin"}, {"folder", folder_.path()}, {"resumed", resumed}};
+    progress_.event(event.dump());
+    if (resumed && folder_.has("checkpoint.safetensors")) {
+      const io::SafeTensors file = io::load_safetensors(folder_.file("checkpoint.safetensors"));
+      job_.trainer->load_state({file.tensors, file.metadata});
+      progress_.say(fmt::format("going on after epoch {}, update {}", epochs_done(), job_.trainer->updates().steps()));
+    }
+    folder_.keep_metrics(epochs_done());
+    io::write_file(folder_.file("config.toml"), job_.description.toml());
+    saved_ = Clock::now();
+    if (job_.description.settings("output").flag("tensorboard"))
+      events_ = std::make_unique<io::EventFile>(folder_.file("events.out.tfevents.1.ingot"));
+  }
+
+  bool fit() {
+    try {
+      return job_.trainer->fit(*job_.train, job_.test.get());
+    } catch (const Error& e) {
+      progress_.clear();
+      if (!folder_.has("checkpoint.safetensors")) throw;
+      const std::string what = e.what();
+      const bool diverged = what.find("the loss is") != std::string::npos;
+      throw Error(fmt::format("{}\n  To go on from the last checkpoint: {}{}", what, resume_command(),
+                              diverged ? " --set optimizer.lr=… (a smaller one)" : ""));
+    }
+  }
+
+  void after_batch(const nn::BatchResult& b) {
+    progress_.batch(b);
+    if (Clock::now() - saved_ > std::chrono::seconds(job_.description.settings("output").integer("checkpoint_seconds")))
+      save_checkpoint();
+  }
+
+  // Metrics first and the checkpoint last: whatever is killed in between is done again, and comes out the same.
+  void after_epoch(const nn::EpochResult& e) {
+    folder_.add_metrics(e, names_);
+    if (events_ != nullptr) add_events(e);
+    if (e.best) io::save_safetensors(folder_.file("best.safetensors"), job_.trainer->weights(), job_.metadata());
+    save_checkpoint();
+    progress_.epoch(e);
+    show_text(e);
+  }
+
+  void add_events(const nn::EpochResult& e) {
+    const auto add = [&](const std::string& part, const nn::Scores& scores) {
+      events_->scalar("loss/" + part, scores.loss, e.epoch);
+      for (size_t i = 0; i < names_.size(); i++) events_->scalar(names_[i] + "/" + part, scores.metrics[i], e.epoch);
+    };
+    add("train", e.train);
+    if (e.tested) add("test", e.test);
+    events_->scalar("lr", e.lr, e.epoch);
+  }
+
+  // A language model shows what it can write by now.
+  void show_text(const nn::EpochResult& e) {
+    const Settings output = job_.description.settings("output");
+    const Task& task = job_.data.task;
+    if (task.vocabulary.empty() || output.integer("sample_length") == 0) return;
+    const SamplingOptions options{.prompt = output.text("sample_prompt"),
+                                  .length = output.integer("sample_length"),
+                                  .temperature = output.number("temperature"),
+                                  .seed = e.epoch};
+    const std::string text = sample_text(
+        task, task.input[0], [&](const Tensor& x) { return job_.trainer->predict(x); }, options);
+    texts_.push_back({fmt::format("epoch {}, loss {:.3f}", e.epoch, e.tested ? e.test.loss : e.train.loss), text});
+    progress_.say(dim(options.prompt + text) + "\n");
+  }
+
+  void save_checkpoint() {
+    nn::TrainingState state = job_.trainer->state();
+    for (const auto& [key, value] : job_.metadata()) state.values[key] = value;
+    io::save_safetensors(folder_.file("checkpoint.safetensors"), state.tensors, state.values);
+    saved_ = Clock::now();
+  }
+
+  int64_t epochs_done() const { return static_cast<int64_t>(job_.trainer->history().size()); }
+  std::string resume_command() const { return fmt::format("ingot train {} --resume", folder_.path()); }
+
+  int interrupted() {
+    save_checkpoint();
+    progress_.say(fmt::format("Stopped after update {}; everything is saved. To go on:\n  {}",
+                              job_.trainer->updates().steps(), resume_command()));
+    nlohmann::ordered_json event = {{"event", "interrupted"}, {"folder", folder_.path()}, {"resume", resume_command()}};
+    progress_.event(event.dump());
+    return 130;
+  }
+
+  void finish() {
+    io::save_safetensors(folder_.file("model.safetensors"), job_.trainer->weights(), job_.metadata());
+    const bool report = job_.description.settings("output").flag("report");
+    if (report) io::write_file(folder_.file("report.html"), make_report(job_, options_.command, "", texts_).html());
+    progress_.say(fmt::format("\nmodel   {}", folder_.file("model.safetensors")));
+    if (report) progress_.say(fmt::format("report  {}", folder_.file("report.html")));
+    nlohmann::ordered_json event = {{"event", "end"}, {"folder", folder_.path()}, {"epochs", epochs_done()}};
+    progress_.event(event.dump());
+  }
+
+  using Clock = std::chrono::steady_clock;
+  Job& job_;
+  RunFolder folder_;
+  const TrainOptions& options_;
+  std::vector<std::string> names_;
+  Progress progress_;
+  Clock::time_point saved_;
+  std::vector<ReportText> texts_;
+  std::unique_ptr<io::EventFile> events_;
+};
+
+// What a run that goes on may not change: where it stands would mean something else.
+constexpr const char* kFixed[] = {"data",        "model",         "loss",       "optimizer.type",
+                                  "train.batch", "train.batches", "train.seed", "train.accumulate"};
+
+void collect_values(const Value& v, const std::string& path, std::map<std::string, const Value*>& all) {
+  if (v.type != Value::Type::kTable) {
+    all[path] = &v;
+    return;
+  }
+  for (const Entry& e : v.table) collect_values(e.value, path.empty() ? e.key : path + "." + e.key, all);
+}
+
+void check_changes(const Description& before, const Description& now) {
+  std::map<std::string, const Value*> old_values, new_values;
+  collect_values(before.root, "", old_values);
+  collect_values(now.root, "", new_values);
+  for (const auto& [path, value] : new_values) {
+    const auto old = old_values.find(path);
+    if (old != old_values.end() && to_toml_value(*old->second) == to_toml_value(*value)) continue;
+    for (const std::string fixed : kFixed)
+      if (path == fixed || path.starts_with(fixed + "."))
+        fail_at(value->place,
+                fmt::format("a run goes on as it began, and \"{}\" cannot change — leave it out, or begin a "
+                            "new run without --resume",
+                            path));
+  }
+}
+
+}  // namespace
+
+int train(const TrainOptions& o) {
+  if (!o.resume) {
+    if (is_run(o.what))
+      throw Error(fmt::format(
+          "train: \"{0}\" is the folder of a run — `ingot train {0} --resume` goes on with it, `ingot train "
+          "{0}/config.toml` repeats it",
+          o.what));
+    Job job(load_description(o.what, o.sets));
+    return Run(job, RunFolder::create(o.out, job.description.name), o)(false);
+  }
+  const RunFolder folder =
+      RunFolder::existing(is_run(o.what) ? o.what : o.out, is_run(o.what) ? "" : load_description(o.what).name);
+  const std::string config = folder.file("config.toml");
+  Description description = load_description(config, o.sets);
+  check_changes(load_description(config), description);
+  Job job(std::move(description));
+  return Run(job, folder, o)(true);
+}
+
+}  // namespace ingot::cli

@@ -1,0 +1,15 @@
+// Initial values of parameters.
+#pragma once
+#include "ingot/random.h"
+#include "ingot/tensor.h"
+
+namespace ingot::nn {
+
+/// The key of the next parameter's numbers, from set_seed()'s sequence.
+RandomKey next_key();
+/// Uniform in ±bound, from the next key.
+Tensor draw_uniform(const Dims& shape, double bound);
+/// Normal with mean 0 and deviation 1, from the next key.
+Tensor draw_normal(const Dims& shape);
+
+}  // namespace ingot::nn

@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# check_train.sh INGOT [KILLS]: the commands around training, from a description to predictions; a run that was stopped, killed
+# or ran out of disk goes on to the same bits; mistakes get a sentence.
+set -euo pipefail
+ingot=$1
+kills=${2:-20}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+export INGOT_THREADS=2
+
+fail() { echo "FAILED: $*" >&2 && exit 1; }
+# refused CODE "WORDS" ARGUMENTS...: the program fails with a sentence that has these words.
+refused() {
+  local words=$1 code=0
+  shift
+  "$ingot" "$@" >out.txt 2>&1 || code=$?
+  [ "$code" -ne 0 ] && [ "$code" -lt 126 ] || { cat out.txt && fail "ingot $*: exit code $code"; }
+  grep -qF -- "$words" out.txt || { cat out.txt && fail "ingot $*: no \"$words\" in the above"; }
+}
+same() { cmp "$1" "$2" || fail "$1 and $2 differ"; }
+
+# A network with everything that has a state of its own: dropout, batch norm, averages, augmentation, momentum.
+cat >small.toml <<'TOML'
+[data]
+type = "digits"
+transforms = [{ type = "shift", pixels = 1 }]
+[model]
+layers = [
+  { type = "conv2d", out = 4 },
+  { type = "batch_norm2d" },
+  { type = "relu" },
+  { type = "flatten" },
+  { type = "dropout", p = 0.2 },
+  { type = "linear" },
+]
+[optimizer]
+type = "sgd"
+lr = 0.05
+momentum = 0.9
+[schedule]
+type = "cosine"
+[train]
+epochs = 4
+batch = 64
+ema = 0.98
+TOML
+
+echo "--- train, and what a run leaves"
+"$ingot" train small.toml --out whole --tensorboard >log.txt
+grep -q "epoch 4/4" log.txt || fail "no epoch lines"
+grep -q $'\r' log.txt && fail "a progress bar in a file"
+for file in config.toml metrics.jsonl metrics.csv checkpoint.safetensors best.safetensors model.safetensors report.html; do
+  [ -s "whole/$file" ] || fail "no $file"
+done
+ls whole/*tfevents* >/dev/null
+[ "$(wc -l <whole/metrics.jsonl)" -eq 4 ] && [ "$(wc -l <whole/metrics.csv)" -eq 5 ] || fail "metrics"
+python3 - <<'PYTHON'
+import json
+lines = [json.loads(line) for line in open("whole/metrics.jsonl")]
+assert [line["epoch"] for line in lines] == [1, 2, 3, 4], lines
+assert lines[-1]["test"]["accuracy"] > 0.8 and lines[-1]["train"]["loss"] < 1, lines
+assert "<html" in open("whole/report.html").read()
+PYTHON
+"$ingot" train whole/config.toml --out again --quiet >log.txt 2>&1
+[ -s log.txt ] && fail "--quiet prints"
+same whole/model.safetensors again/model.safetensors
+"$ingot" train small.toml --threads 1 --json --out one >lines.txt
+python3 -c 'import json; lines = [json.loads(l) for l in open("lines.txt")]; assert lines[0]["event"] == "begin" and lines[-1]["event"] == "end" and len(lines) == 6, lines'
+python3 - <<'PYTHON'
+# The same weights at any thread count; what a file says of itself may differ (threads = 1).
+import json, struct
+def tensors(path):
+    data = open(path, "rb").read()
+    n = struct.unpack("<Q", data[:8])[0]
+    return data[8 + n:]
+assert tensors("whole/model.safetensors") == tensors("one/model.safetensors")
+PYTHON
+
+echo "--- use"
+"$ingot" eval whole | grep -q accuracy
+"$ingot" eval whole/best.safetensors --json | python3 -c 'import json, sys; e = json.load(sys.stdin); assert e["samples"] == 359 and e["accuracy"] > 0.8, e'
+python3 - <<'PYTHON'
+import json, subprocess, sys
+PYTHON
+seq -s, 1 64 >one.csv
+"$ingot" predict whole one.csv --json | python3 -c 'import json, sys; p = json.load(sys.stdin); assert abs(sum(p["probabilities"]) - 1) < 1e-6, p'
+"$ingot" info whole | grep -q "finished"
+"$ingot" info whole/model.safetensors | grep -q "0.weight"
+"$ingot" info whole/checkpoint.safetensors --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["format"] == "checkpoint of a run"'
+"$ingot" profile small.toml --runs 3 --batch 16 | grep -q "of the time is in"
+"$ingot" recipes | grep -q "digits"
+"$ingot" recipes --show digits >mine.toml
+"$ingot" train mine.toml --epochs 1 --out mine --quiet
+for shell in bash zsh fish; do "$ingot" completion $shell >completion.$shell; done
+bash -n completion.bash
+bash -c 'source completion.bash; COMP_WORDS=(ingot train di); COMP_CWORD=2; _ingot; [ "${COMPREPLY[0]}" = digits ]' || fail "bash completion"
+for command in "" train eval predict info recipes profile doctor completion "data get"; do
+  # shellcheck disable=SC2086
+  "$ingot" $command --help >help.txt
+  grep -q "Usage" help.txt
+done
+
+echo "--- folders have numbers"
+"$ingot" train small.toml --epochs 1 --quiet && "$ingot" train small.toml --epochs 1 --quiet
+[ -d runs/small ] && [ -d runs/small-2 ] || fail "runs/small-2"
+
+echo "--- resume: 2 epochs and 2 more are 4"
+"$ingot" train small.toml --out half --quiet --epochs 4 --set output.report=false &
+pid=$!
+while [ ! -s half/metrics.jsonl ]; do sleep 0.01; done
+kill -INT $pid 2>/dev/null || true
+code=0
+wait $pid || code=$?
+[ $code -eq 130 ] || [ $code -eq 0 ] || fail "interrupted: exit code $code"
+"$ingot" train half --resume --quiet
+same_weights() { python3 - "$1" "$2" <<'PYTHON'
+import struct, sys
+def tensors(path):
+    data = open(path, "rb").read()
+    return data[8 + struct.unpack("<Q", data[:8])[0]:]
+assert tensors(sys.argv[1]) == tensors(sys.argv[2]), "the weights differ"
+PYTHON
+}
+same_weights whole/model.safetensors half/model.safetensors
+[ "$(wc -l <half/metrics.jsonl)" -eq 4 ] && [ "$(wc -l <half/metrics.csv)" -eq 5 ] || fail "metrics after a resume"
+
+echo "--- killed $kills times"
+rm -rf killed
+for ((i = 0; i < kills; i++)); do
+  resume=()
+  if [ -f killed/config.toml ]; then resume=(--resume); fi
+  "$ingot" train small.toml --out killed --quiet "${resume[@]}" >killed.txt 2>&1 &
+  pid=$!
+  sleep "0.$(printf '%03d' $((RANDOM % 400)))"
+  kill -KILL $pid 2>/dev/null || true
+  wait $pid 2>/dev/null || true
+  if grep -q . killed.txt; then cat killed.txt && fail "kill $i: it said something"; fi
+  for file in killed/*.safetensors; do
+    [ -e "$file" ] || continue
+    "$ingot" info "$file" >/dev/null || fail "kill $i: $file cannot be read"
+  done
+done
+if [ -f killed/config.toml ]; then resume=(--resume); else resume=(); fi
+"$ingot" train small.toml --out killed --quiet "${resume[@]}"
+same whole/best.safetensors killed/best.safetensors 2>/dev/null || same_weights whole/best.safetensors killed/best.safetensors
+same_weights whole/model.safetensors killed/model.safetensors
+[ "$(wc -l <killed/metrics.jsonl)" -eq 4 ] || fail "metrics after kills"
+
+echo "--- no room: a sentence, and the last good checkpoint stays"
+cp -r half full
+cp full/checkpoint.safetensors before.safetensors
+size=$(stat -c %s before.safetensors)
+code=0
+(ulimit -f $((size / 1024 / 2)) && trap '' XFSZ && "$ingot" train full --resume --epochs 6 --quiet) >out.txt 2>&1 || code=$?
+[ $code -eq 1 ] || { cat out.txt && fail "no room: exit code $code"; }
+grep -qi "too large\|no space" out.txt || { cat out.txt && fail "no room: no sentence"; }
+same before.safetensors full/checkpoint.safetensors
+"$ingot" train full --resume --epochs 5 --quiet
+
+echo "--- mistakes"
+refused 'there is no recipe and no file "nope"' train nope
+refused 'did you mean "digits"?' train digit
+refused 'small.toml:3:1' train small.toml --set data.transforms=3 2>/dev/null || true
+refused '--set train.epochz=3: [train] has no key "epochz"' train small.toml --set train.epochz=3
+refused "holds a run already" train small.toml --out whole
+refused "there is no run in" train small.toml --out nowhere --resume
+refused "a run goes on as it began" train whole --resume --set train.batch=32
+refused "cannot be made" train small.toml --out /proc/nowhere/run
+refused "is nan in epoch\|the loss is" train small.toml --set optimizer.lr=1e30 --out nan || true
+refused "needs one label per sample" train small.toml --set data.type=csv --set data.file=recipe:heating.csv --out x1 || true
+refused "no trained model\|there is no" eval nope || true
+refused "give inputs" predict whole
+refused "the model takes" predict whole small.toml || true
+refused "there is no" info nope
+refused "there is no data set" data get nope
+refused 'no shell "tcsh"' completion tcsh
+PATH=/nowhere XDG_CACHE_HOME=$folder/cache refused "there is no npm here" data get mnist
+XDG_CACHE_HOME=$folder/cache refused "ingot data get mnist" train mnist
+echo "all good"
