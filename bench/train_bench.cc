@@ -24,6 +24,7 @@
 #include "ingot/ingot.h"
 #include "ingot/optim.h"
 #include "ingot/plan.h"
+#include "train_cnn.h"
 
 namespace {
 
@@ -241,20 +242,21 @@ struct TorchDqn : torch::nn::Module {
 
 #include "train_sequence.h"
 
-void copy_weights(const Net& ours, torch::nn::Module& theirs) {
+void copy_weights(const std::vector<Parameter>& ours, torch::nn::Module& theirs) {
   const torch::NoGradGuard guard;
   const auto list = theirs.parameters();
-  if (list.size() != ours.tensors.size()) differs("parameters", "their number");
-  for (size_t i = 0; i < list.size(); i++) list[i].copy_(torch_view(*ours.tensors[i]));
+  if (list.size() != ours.size()) differs("parameters", "their number");
+  for (size_t i = 0; i < list.size(); i++) list[i].copy_(torch_view(*ours[i].tensor));
 }
 
 // Batches of normal inputs with classes 0 to classes - 1; for Q learning a target for each action as well.
-std::vector<Batch> batches(int count, int64_t rows, int64_t columns, int64_t classes, bool targets = false) {
+std::vector<Batch> batches(int count, const Dims& input, int64_t classes, bool targets = false) {
+  const int64_t rows = input[0];
   std::vector<Batch> list;
   for (int i = 0; i < count; i++) {
     Tensor labels = Tensor::empty(targets ? Dims{rows, 1} : Dims{rows}, kI64);
     fill_integers(labels.data<int64_t>(), rows, 0, 0, classes, {7, static_cast<uint64_t>(i)});
-    list.push_back({normal({rows, columns}, 5, 0, 1, i), labels});
+    list.push_back({normal(input, 5, 0, 1, i), labels});
     if (targets) list.back().push_back(normal({rows, 1}, 6, 0, 1, i));
   }
   return list;
@@ -290,7 +292,7 @@ void training(bench::Suite& s, const std::string& label, const Ours& ours, Their
               const std::vector<Batch>& data) {
   if (!s.wants(label)) return;
   ParameterSlab slab(ours.parameters());
-  copy_weights(ours, theirs);
+  copy_weights(ours.parameters(), theirs);
   std::vector<InputSpec> specs;
   for (const Tensor& t : data[0]) specs.emplace_back(t.shape(), t.dtype());
   const PlanFunction loss = [&](std::span<const Tensor> in) {
@@ -329,7 +331,7 @@ void training(bench::Suite& s, const std::string& label, const Ours& ours, Their
 template <class Ours, class Theirs>
 void inference(bench::Suite& s, const std::string& label, const Ours& ours, Theirs&& theirs, const Dims& shape) {
   if (!s.wants(label)) return;
-  copy_weights(ours, theirs);
+  copy_weights(ours.parameters(), theirs);
   const Tensor x = normal(shape, 8);
   const at::Tensor torch_x = torch_view(x);
   PlanOptions options = named(label);
@@ -440,15 +442,18 @@ int main(int argc, char** argv) {
     for (const int64_t rows : {32, 128})
       for (const bool adam : {false, true})
         training(suite, "a-mlp-b" + std::to_string(rows) + (adam ? "-adam" : "-sgd"), Mlp(mlp), TorchMlp(mlp), adam,
-                 batches(16, rows, 784, 10));
-    training(suite, "b-dqn-b64-adam", Dqn(), TorchDqn(), true, batches(1, 64, 144, 6, true));
+                 batches(16, {rows, 784}, 10));
+    training(suite, "b-dqn-b64-adam", Dqn(), TorchDqn(), true, batches(1, {64, 144}, 6, true));
+    training(suite, "c-cnn-b64-adam", bench::Cnn(), bench::TorchCnn(), true, batches(4, {64, 1, 28, 28}, 10));
     training(suite, "d-lstm-s50-b32-adam", Lstm(), TorchLstm(), true, {sequences(50, 32, 32, 10)});
     adam_alone(suite, "e-adam-10m", 10'000'000);
     inference(suite, "f-infer-mlp", Mlp(mlp), TorchMlp(mlp), {1, 784});
     inference(suite, "f-infer-dqn", Dqn(), TorchDqn(), {1, 144});
+    inference(suite, "f-infer-cnn", bench::Cnn(), bench::TorchCnn(), {1, 1, 28, 28});
     inference(suite, "i-forward-mlp-b32", Mlp(mlp), TorchMlp(mlp), {32, 784});
     inference(suite, "i-forward-dqn-b64", Dqn(), TorchDqn(), {64, 144});
-    training(suite, "t-tiny-mlp-b16-adam", Mlp(tiny), TorchMlp(tiny), true, batches(1, 16, 8, 4));
+    inference(suite, "i-forward-cnn-b64", bench::Cnn(), bench::TorchCnn(), {64, 1, 28, 28});
+    training(suite, "t-tiny-mlp-b16-adam", Mlp(tiny), TorchMlp(tiny), true, batches(1, {16, 8}, 4));
     chain(suite, "chain8");
     compiling(suite, "compile-1000");
   }

@@ -31,7 +31,7 @@ if(INGOT_WERROR)
   target_compile_options(ingot_settings INTERFACE -Werror)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  target_compile_options(ingot_settings INTERFACE -march=x86-64-v2)
+  target_compile_options(ingot_settings INTERFACE -march=${INGOT_X86_BASELINE})
 endif()
 # HWY_SSSE3 would only repeat the baseline.
 set(INGOT_HWY_DISABLED "HWY_SSSE3")
@@ -51,7 +51,7 @@ if(INGOT_SANITIZE)
   # the table of ops, which compares function pointers, no constant any more; the address sanitizer sees a null all the same.
   target_compile_options(ingot_settings INTERFACE
     -fsanitize=${INGOT_SANITIZE} -fno-sanitize-recover=undefined -fno-sanitize=null,nonnull-attribute,returns-nonnull-attribute
-    -fno-omit-frame-pointer -Wno-maybe-uninitialized)
+    -fno-omit-frame-pointer $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_compile_definitions(ingot_settings INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(ingot_settings INTERFACE -fsanitize=${INGOT_SANITIZE})
 endif()

@@ -89,6 +89,23 @@ class Dqn:
             yield state, action, n.tensor(dtype, (BATCH,), 4.0)  # beyond 1: both branches of the loss
 
 
+class Lion(torch.optim.Optimizer):
+    """The update of the paper (Chen et al. 2023, algorithm 2); PyTorch has none."""
+
+    def __init__(self, params, lr, betas=(0.9, 0.99), weight_decay=0.0):
+        super().__init__(params, dict(lr=lr, betas=betas, weight_decay=weight_decay))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            slow, fast = group["betas"]
+            for p in group["params"]:
+                m = self.state[p].setdefault("m", torch.zeros_like(p))
+                direction = (slow * m + (1 - slow) * p.grad).sign()
+                m.copy_(fast * m + (1 - fast) * p.grad)
+                p.sub_(group["lr"] * (direction + group["weight_decay"] * p))
+
+
 def train(network, make_optimizer, steps, clip_norm, dtype):
     net = network(dtype)
     for p in net.parameters:
@@ -111,6 +128,10 @@ RUNS = [
     ("mlp_adam", Mlp, lambda p: torch.optim.Adam(p, lr=2**-8), 200, None),
     ("mlp_sgd_momentum", Mlp, lambda p: torch.optim.SGD(p, lr=2**-4, momentum=0.9), 200, None),
     ("mlp_adamw_clipped", Mlp, lambda p: torch.optim.AdamW(p, lr=2**-8, weight_decay=0.01), 100, 0.25),
+    ("mlp_rmsprop", Mlp, lambda p: torch.optim.RMSprop(p, lr=2**-10, eps=1e-3, weight_decay=0.01), 100, None),
+    ("mlp_rmsprop_momentum", Mlp, lambda p: torch.optim.RMSprop(p, lr=2**-11, eps=1e-3, momentum=0.5), 100, 0.25),
+    ("mlp_adagrad", Mlp, lambda p: torch.optim.Adagrad(p, lr=2**-6, weight_decay=0.01), 100, None),
+    ("mlp_lion", Mlp, lambda p: Lion(p, lr=2**-10, weight_decay=0.1), 100, None),
     ("dqn_adam", Dqn, lambda p: torch.optim.Adam(p, lr=2**-10), 50, None),
 ]
 

@@ -2,11 +2,14 @@
 #pragma once
 #include <concepts>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ingot/optim.h"
+#include "ingot/plan.h"
 #include "ingot/tensor.h"
 
 namespace ingot::nn {
@@ -50,14 +53,24 @@ class Parts {
   void buffer(std::string_view name, Tensor& tensor) { add(name, tensor, false); }
   /// A module inside.
   void operator()(std::string_view name, Module& child);
+  /// Begins with the whole model.
+  void visit(Module& root);
 
  protected:
   virtual void tensor(const std::string& path, Tensor& t, bool trained) = 0;
-  virtual void module(Module&) {}
+  virtual void module(const std::string& /*path*/, Module& /*m*/) {}
+  /// Is the module frozen whose parts are being told?
+  bool in_frozen() const { return frozen_; }
 
  private:
   void add(std::string_view name, Tensor& t, bool trained);
-  std::string prefix_;
+  std::string path_;
+  bool frozen_ = false;
+};
+
+/// Names that a state and a model do not have in common.
+struct StateDifference {
+  std::vector<std::string> missing, unexpected;
 };
 
 /// A model or a part of one. A user's own module lists its parts and has whatever forward it likes:
@@ -68,21 +81,44 @@ class Parts {
 ///     Tensor forward(const Tensor& a, const Tensor& b) { return out(relu(hidden(concat({a, b}, 1)))); }
 ///   };
 ///
-/// Copies share their parameters, as copies of tensors do.
+/// Copies share their parameters, as copies of tensors do. So do modules that are told to: after
+/// `decoder.weight = encoder.weight` both are trained as one.
 class Module {
  public:
   virtual ~Module() = default;
   virtual void parts(Parts&) {}
 
-  /// Parameters, and other tensors of the state, by path: "0.weight", "encoder.fc1.bias"; PyTorch's names.
+  /// Parameters, and other tensors of the state, by path: "0.weight", "encoder.fc1.bias"; PyTorch's names. A parameter
+  /// that is shared is listed once, by its first name.
   std::vector<Parameter> named_parameters();
   std::vector<Parameter> named_buffers();
+  /// What is to be trained: all handles, those of a shared parameter under each of its names (they look at the same
+  /// memory, and whoever moves one must move all), without what is frozen in any module that has it.
+  std::vector<Parameter> trainable_parameters();
   int64_t parameter_count();
+
+  /// Parameters and buffers under all their names, in PyTorch's order; they look at the module's memory.
+  std::vector<NamedTensor> state_dict();
+  /// Copies a state into the tensors that are there (real types are converted). Shapes must fit, and if `strict` names,
+  /// too: an Error lists all that is wrong, and then nothing has been copied. Returns the names not in common.
+  StateDifference load_state_dict(std::span<const NamedTensor> state, bool strict = true);
 
   /// Training mode, the initial one, or evaluation; of this module and all inside.
   void train(bool on = true);
   void eval() { train(false); }
   bool training() const { return training_; }
+
+  /// Keeps the parameters of this module and all inside from being trained, or lets them again; for plans made later.
+  void freeze(bool on = true);
+  bool frozen() const { return frozen_; }
+
+  /// Converts the module's real parameters and buffers, and all inside, to f32 or f64, in new memory.
+  void to(DType dtype);
+
+  /// "Linear": the class, for errors and tables.
+  virtual std::string kind() const;
+  /// Its name in the module around it, as last told by parts(); empty for the outermost.
+  const std::string& name() const { return name_; }
 
  protected:
   Module() = default;
@@ -90,37 +126,109 @@ class Module {
   Module& operator=(const Module&) = default;
 
  private:
-  bool training_ = true;
+  friend class Parts;
+  friend class LayerList;
+  bool training_ = true, frozen_ = false;
+  std::string name_;
+};
+
+/// Copies the parameters and buffers of a module to another of the same structure; with tau < 1 takes
+/// (1 - tau) · dst + tau · src of the parameters and leaves the buffers alone. Allocates nothing; in a capture it is
+/// recorded.
+void copy_parameters(Module& dst, Module& src, double tau = 1);
+
+/// What is called while it lives belongs to a module: a scope of its name, a row of summary(). Layers have one around
+/// their forward; a module with a forward of its own begins it with `const nn::Within here(*this);`.
+class Within {
+ public:
+  explicit Within(Module& module);
+  ~Within();
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+  /// The module's result, for summary().
+  void result(const Tensor& y) const;
+
+ private:
+  Module& module_;
+  std::optional<Scope> scope_;
 };
 
 /// A module of one tensor to one tensor.
 class Layer : public Module {
  public:
   virtual Tensor forward(const Tensor& x) = 0;
-  Tensor operator()(const Tensor& x) { return forward(x); }
+  /// forward(x), with the layer's name around what it records and in its errors. An empty batch is an Error.
+  Tensor operator()(const Tensor& x);
 };
 
-/// Layers one after the other, named "0", "1", ….
-class Sequential : public Layer {
+/// A layer made of layers, named "0", "1", ….
+class LayerList : public Layer {
+ public:
+  void parts(Parts& p) override;
+  size_t size() const { return layers_.size(); }
+  Layer& operator[](size_t i) { return *layers_[i]; }
+
+ protected:
+  void append(std::shared_ptr<Layer> layer);
+  template <class L>
+  void append_copy(L&& layer) {
+    append(std::make_shared<std::decay_t<L>>(std::forward<L>(layer)));
+  }
+
+ private:
+  std::vector<std::shared_ptr<Layer>> layers_;
+};
+
+/// Layers one after the other.
+class Sequential : public LayerList {
  public:
   template <class... L>
   requires((std::derived_from<std::decay_t<L>, Layer> && ...) &&
            !(sizeof...(L) == 1 && (std::same_as<std::decay_t<L>, Sequential> && ...)))  // that is a copy
       explicit Sequential(L&&... layers) {
-    (add(std::forward<L>(layers)), ...);
+    (append_copy(std::forward<L>(layers)), ...);
   }
   template <class L>
   requires std::derived_from<std::decay_t<L>, Layer> Sequential& add(L&& layer) {
-    layers_.push_back(std::make_shared<std::decay_t<L>>(std::forward<L>(layer)));
+    append_copy(std::forward<L>(layer));
     return *this;
   }
-  void parts(Parts& p) override;
+  Sequential& add(std::shared_ptr<Layer> layer) {
+    append(std::move(layer));
+    return *this;
+  }
   Tensor forward(const Tensor& x) override;
-  size_t size() const { return layers_.size(); }
-  Layer& operator[](size_t i) { return *layers_[i]; }
-
- private:
-  std::vector<std::shared_ptr<Layer>> layers_;
 };
+
+/// A module in a summary: what is its own, not what is in modules inside.
+struct SummaryRow {
+  std::string path, kind;
+  Dims output;             // of its last call
+  int64_t calls = 0;       // 0: not seen; a module that is no Layer and has no Within
+  int64_t parameters = 0;  // elements; a shared parameter counts where it is met first
+  bool frozen = false;
+  size_t bytes = 0;  // of parameters and buffers
+  double flops = 0;  // of one forward
+};
+
+struct Summary {
+  std::vector<SummaryRow> rows;  // the model itself first, then what it is made of, in the order of its parts
+  int64_t parameters = 0, trainable = 0;
+  size_t bytes = 0;
+  double flops = 0;
+  /// An aligned table with totals.
+  std::string text() const;
+};
+
+/// What a model is made of, with shapes and work for one input; the model is not changed and nothing is computed.
+Summary summary(Layer& model, const InputSpec& input);
+/// The same for any module: `forward` calls it on one tensor per input.
+Summary summary(Module& model, const PlanFunction& forward, std::span<const InputSpec> inputs);
+template <class F>
+requires(!std::same_as<std::decay_t<F>, PlanFunction>) Summary
+    summary(Module& model, F&& forward, const std::vector<InputSpec>& inputs) {
+  return summary(model, detail::as_plan_function<std::decay_t<F>>(std::forward<F>(forward), inputs.size()),
+                 std::span<const InputSpec>(inputs));
+}
 
 }  // namespace ingot::nn

@@ -288,6 +288,20 @@ void conv_grad_input_into(const Tensor& dst, const Tensor& dy, const Tensor& w, 
 Tensor conv_grad_kernel(const Tensor& x, const Tensor& dy, const Dims& kernel, const ConvOptions& options = {});
 void conv_grad_kernel_into(const Tensor& dst, const Tensor& x, const Tensor& dy, const Dims& kernel, const ConvOptions& options = {});
 
+// conv pool -----------------------------------------------------------------------------------------------------------
+
+/// The largest elements of conv2d's result in windows of `pool` side by side, and which of a window's elements they are (u8, empty without `with_taps`): what a plan makes of conv2d and max_pool2d.
+std::array<Tensor, 2> conv2d_max_pool(const Tensor& x, const Tensor& w, const Tensor& bias = {}, const Dims& pool = {2, 2}, const ConvOptions& options = {}, bool with_taps = true);
+void conv2d_max_pool_into(const Tensor& y, const Tensor& taps, const Tensor& x, const Tensor& w, const Tensor& bias = {}, const Dims& pool = {2, 2}, const ConvOptions& options = {}, bool with_taps = true);
+
+/// Gradient of conv2d_max_pool for its input: dy and taps [n, o, h, w], w [o, c/groups, kh, kw] and the input's spatial `size`, to [n, c, size…].
+Tensor conv2d_max_pool_input_grad(const Tensor& dy, const Tensor& taps, const Tensor& w, const Dims& size, const Dims& pool = {2, 2}, const ConvOptions& options = {});
+void conv2d_max_pool_input_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& taps, const Tensor& w, const Dims& size, const Dims& pool = {2, 2}, const ConvOptions& options = {});
+
+/// Gradient of conv2d_max_pool for its weights: x [n, c, …], dy and taps [n, o, h, w] and the spatial size of the `kernel`, to [o, c/groups, kernel…].
+Tensor conv2d_max_pool_kernel_grad(const Tensor& x, const Tensor& dy, const Tensor& taps, const Dims& kernel, const Dims& pool = {2, 2}, const ConvOptions& options = {});
+void conv2d_max_pool_kernel_grad_into(const Tensor& dst, const Tensor& x, const Tensor& dy, const Tensor& taps, const Dims& kernel, const Dims& pool = {2, 2}, const ConvOptions& options = {});
+
 // copy ----------------------------------------------------------------------------------------------------------------
 
 /// The elements of x in memory of their own, row by row.
@@ -477,6 +491,14 @@ void max_pool2d_into(const Tensor& y, const Tensor& indices, const Tensor& x, co
 /// Gradient of max pooling: each dy [n, c, …] added at its index in planes of `size`, to [n, c, size…].
 Tensor max_pool_grad(const Tensor& dy, const Tensor& indices, const Dims& size);
 void max_pool_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& indices, const Dims& size);
+
+/// The largest element of each window of x [n, c, l] or [n, c, h, w], and which of the window's elements it is (u8, row by row; empty without `with_taps`): what a plan makes of max_pool2d when nobody reads its positions.
+std::array<Tensor, 2> max_pool_taps(const Tensor& x, const PoolOptions& options, bool with_taps = true);
+void max_pool_taps_into(const Tensor& y, const Tensor& taps, const Tensor& x, const PoolOptions& options, bool with_taps = true);
+
+/// Gradient of max_pool_taps: each dy [n, c, …] added where its tap is, to [n, c, size…].
+Tensor max_pool_taps_grad(const Tensor& dy, const Tensor& taps, const Dims& size, const PoolOptions& options);
+void max_pool_taps_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& taps, const Dims& size, const PoolOptions& options);
 
 /// The mean of each window of x [n, c, l].
 Tensor avg_pool1d(const Tensor& x, const PoolOptions& options);

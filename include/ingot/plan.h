@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ingot/named_tensor.h"
 #include "ingot/options.h"
 #include "ingot/tensor.h"
 
@@ -28,12 +29,6 @@ struct InputSpec {
   Dims shape;
   DType dtype = kF32;
   std::string name;  // for errors and pictures; "input 0", "input 1", … if empty
-};
-
-/// A tensor with a name: a result of a plan, a parameter.
-struct NamedTensor {
-  std::string name;
-  Tensor tensor;
 };
 
 /// What a bound tensor is for; plan.bytes() adds them up by role.

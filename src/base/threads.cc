@@ -22,6 +22,7 @@
 #include <string>
 #include <thread>
 
+#include "base/alone.h"
 #include "base/clock.h"
 #include "ingot/error.h"
 
@@ -396,6 +397,8 @@ void set_threads(int n) {
   if (inside_team) throw Error("set_threads: called from inside running work — call it between ops");
   pool.resize(n);
 }
+
+void keep_off_the_pool() { inside_team = true; }
 
 void run_team(void (*fn)(void* context, const Team& team), void* context, int most) {
   if (!pool.run(fn, context, most)) fn(context, Team());

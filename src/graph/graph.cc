@@ -24,6 +24,19 @@ ValueId Graph::add_constant(const Tensor& tensor) {
   return nodes.back().first;
 }
 
+double flops_of(const Graph& graph, const Node& n) {
+  if (n.kind != NodeKind::kOp || n.op->view != nullptr) return 0;
+  const double results = static_cast<double>(graph.symbol(n.first).numel());
+  if (n.op->tile != nullptr) return results * n.op->weight;
+  if (const std::string_view name = n.op->name; name == "matmul" || name == "linear")
+    return 2 * results * static_cast<double>(graph.symbol(n.inputs[0]).size(-1));
+  std::vector<const Tensor*> in;
+  const Tensor none{};
+  for (const ValueId v : n.inputs) in.push_back(v == kAbsent ? &none : &graph.symbol(v));
+  if (n.op->cost != nullptr) return n.op->cost({*n.op, in, *n.attrs}) * 40;  // costs are ns at about 40 GFLOP/s
+  return in.empty() ? 0 : static_cast<double>(in[0]->numel());
+}
+
 bool same_attrs(const Attrs& a, const Attrs& b) {
   if (a.size() != b.size()) return false;
   for (int i = 0; i < a.size(); i++) {

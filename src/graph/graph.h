@@ -93,6 +93,9 @@ struct Graph {
 bool same_attrs(const Attrs& a, const Attrs& b);
 uint64_t hash_attrs(const Attrs& attrs);
 
+/// Roughly the floating-point operations of one node; 0 for what is no op.
+double flops_of(const Graph& graph, const Node& node);
+
 /// Readers of every value; values that the plan returns count once more.
 std::vector<int> count_uses(const Graph& graph);
 

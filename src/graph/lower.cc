@@ -317,20 +317,15 @@ class Lowering {
       const Tensor none{};
       for (const ValueId v : n.inputs) in.push_back(v == kAbsent ? &none : &graph_.symbol(v));
       const ingot::Call call{*n.op, in, *n.attrs};
+      step.flops += flops_of(graph_, n);
       if (n.op->tile != nullptr) {
-        step.flops += static_cast<double>(out.numel()) * n.op->weight;
         step.cost_ns += static_cast<double>(out.numel()) * n.op->weight / 8;
       } else if (const std::string_view name = n.op->name; name == "matmul" || name == "linear") {
-        const double f =
-            2 * static_cast<double>(out.numel()) * static_cast<double>(graph_.symbol(n.inputs[0]).size(-1));
-        step.flops += f;
-        step.cost_ns += f / 60;
+        step.cost_ns += flops_of(graph_, n) / 60;
       } else {
         Tensor outs[kMaxOutputs];
         for (int k = 0; k < n.count; k++) outs[k] = graph_.symbol(n.first + k);
-        const double ns = n.op->view != nullptr ? 0 : estimate_cost(call, outs, n.count);
-        step.cost_ns += ns;
-        step.flops += n.op->cost != nullptr ? ns * 40 : static_cast<double>(in.empty() ? 0 : in[0]->numel());
+        step.cost_ns += n.op->view != nullptr ? 0 : estimate_cost(call, outs, n.count);
       }
     }
     step.cost_ns = std::max(step.cost_ns, step.bytes / 40);

@@ -18,7 +18,7 @@ using graph::Graph;
 
 namespace {
 
-constexpr const char* kPasses[] = {"cse",  "fold",   "algebra", "views",         "dce",    "cross_entropy",
+constexpr const char* kPasses[] = {"cse",  "fold",   "algebra", "views",         "dce",    "cross_entropy", "pool",
                                    "relu", "stores", "chains",  "gemm_epilogue", "reduce", "in_place"};
 
 void check_options(const PlanOptions& options) {
@@ -109,6 +109,7 @@ Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs,
   report("dce", count_of(with("dce") ? graph::drop_dead(g) : 0, "node") + " dropped");
   report("cross_entropy",
          count_of(with("cross_entropy") ? graph::pair_cross_entropy(g) : 0, "gradient") + " computed with the loss");
+  report("pool", count_of(with("pool") ? graph::pool_by_taps(g) : 0, "max pooling") + " without positions");
   report("relu", count_of(with("relu") ? graph::absorb_relu(g) : 0, "relu") + " taken over by a norm or convolution");
   report("stores", count_of(with("stores") ? graph::forward_stores(g) : 0, "value") + " computed in place of a copy");
 

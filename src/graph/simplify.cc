@@ -294,7 +294,8 @@ int absorb_relu(Graph& graph) {
   for (Node& n : graph.nodes) {
     if (n.dead || n.is_store() || !is(n, known().relu)) continue;
     Node& maker = graph.node(graph.value(n.inputs[0]).node);
-    if (maker.kind != NodeKind::kOp || !maker.op->takes_relu || maker.count != 1 || maker.is_store()) continue;
+    if (maker.kind != NodeKind::kOp || !maker.op->takes_relu || n.inputs[0] != maker.first || maker.is_store())
+      continue;
     if (uses[static_cast<size_t>(maker.first)] != 1 || maker.attrs->find(kRelu) != nullptr) continue;
     maker.attrs = graph.keep(Attrs(*maker.attrs).set(kRelu, true));
     replace.set(n.first, maker.first);

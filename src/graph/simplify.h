@@ -22,6 +22,9 @@ int drop_dead(Graph& graph);
 int forward_stores(Graph& graph);
 /// Joins softmax_cross_entropy and its gradient on the same logits into one node.
 int pair_cross_entropy(Graph& graph);
+/// Lets max pooling whose positions only gradients read keep taps, run before a relu and join the convolution before
+/// it.
+int pool_by_taps(Graph& graph);
 /// Lets a norm or a convolution take over the relu that follows it.
 int absorb_relu(Graph& graph);
 /// Puts a copy after every view: what happens when views may not become strides.

@@ -25,7 +25,7 @@ static bool channels_are_better(const Correlation& c) {
   return by_channels + kTranspose < depth * waste * kUnpacked + kCopy;
 }
 
-static bool forward_by_channels(const ConvShape& s) { return channels_are_better(forward_correlation(s)); }
+bool forward_by_channels(const ConvShape& s) { return channels_are_better(forward_correlation(s)); }
 static bool grad_input_by_channels(const ConvShape& s) {
   // The phases of a stride differ by a tap: one engine does them all.
   Correlation c = input_phase(s, 0);
@@ -45,14 +45,15 @@ static void correlate(const Correlate<T>& job, bool by_channels, void* scratch, 
 }  // namespace conv
 
 size_t conv_forward_scratch(const ConvShape& shape, size_t element_size, int team_size) {
-  return conv::forward_by_channels(shape) ? conv::correlate_by_channels_scratch(shape, true, element_size, team_size)
-                                          : conv::correlate_by_positions_scratch(shape, true, element_size, team_size);
+  return conv::forward_by_channels(shape)
+             ? conv::correlate_by_channels_scratch(shape, true, nullptr, element_size, team_size)
+             : conv::correlate_by_positions_scratch(shape, true, nullptr, element_size, team_size);
 }
 
 size_t conv_grad_input_scratch(const ConvShape& shape, size_t element_size, int team_size) {
   return conv::grad_input_by_channels(shape)
-             ? conv::correlate_by_channels_scratch(shape, false, element_size, team_size)
-             : conv::correlate_by_positions_scratch(shape, false, element_size, team_size);
+             ? conv::correlate_by_channels_scratch(shape, false, nullptr, element_size, team_size)
+             : conv::correlate_by_positions_scratch(shape, false, nullptr, element_size, team_size);
 }
 
 size_t conv_grad_kernel_scratch(const ConvShape& shape, size_t element_size, int team_size) {

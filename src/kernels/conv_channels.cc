@@ -9,6 +9,7 @@
 #include <hwy/foreach_target.h>
 // clang-format off
 #include "kernels/conv-inl.h"
+#include "kernels/pool-inl.h"
 // clang-format on
 
 #ifndef INGOT_KERNELS_CONV_CHANNELS_ONCE
@@ -22,6 +23,7 @@ template <class T>
 struct ChannelScratch {
   T *box, *out, *bias, *weights;  // weights: those that a strip of a hollow correlation needs, for one panel
   int64_t *offset, *position;
+  uint8_t* taps;  // of the pooled outputs of one panel
 
   ChannelScratch(Carver& carver, const Correlation& c, const Blocks& b, int64_t panel) {
     const int64_t width = round_up(c.out_channels, panel);
@@ -31,6 +33,7 @@ struct ChannelScratch {
     weights = carver.take<T>(c.is_hollow() ? b.depth * panel : 0);
     offset = carver.take<int64_t>(b.depth);
     position = carver.take<int64_t>(b.strips.positions());
+    taps = carver.take<uint8_t>(c.is_pooled() ? panel * b.strips.positions() : 0);
   }
 };
 
@@ -229,6 +232,45 @@ void prefetch_panel(const Correlation& c, const Strip& strip, int64_t group, int
   });
 }
 
+// Pools one panel's outputs where they stand, [position][lane], and writes what is left to where it belongs.
+template <bool kTaps, class T>
+void pool_panel(const Correlate<T>& job, const Correlation& c, const Strip& strip, int64_t group, int64_t first, T* out,
+                uint8_t* taps) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t N = kLanes<T>, kPanel = 2 * N;
+  const int64_t rows = c.window[1], columns = c.window[2], pitch = strip.size[3] * kPanel;
+  const int64_t height = strip.size[2] / rows, width = strip.size[3] / columns;
+  const int64_t plane_width = c.axis[2].count / columns, plane = c.axis[1].count / rows * plane_width;
+  const int64_t lanes = std::min(kPanel, c.out_channels - first);
+  // A pooled output never stands behind the window it comes from.
+  T* to = out;
+  uint8_t* tap = taps;
+  for (int64_t n = 0; n < strip.size[0]; ++n)
+    for (int64_t oy = 0; oy < height; ++oy)
+      for (int64_t ox = 0; ox < width; ++ox, to += kPanel, tap += kPanel) {
+        const T* from = out + (n * strip.size[2] + oy * rows) * pitch + ox * columns * kPanel;
+        for (int64_t v = 0; v < kPanel; v += N) {
+          kernels::HWY_NAMESPACE::Largest<kTaps, decltype(d)> best(d, hn::LoadU(d, from + v));
+          for (int64_t r = 0; r < rows; ++r)
+            for (int64_t i = r == 0 ? 1 : 0; i < columns; ++i)
+              best.meet(hn::LoadU(d, from + r * pitch + i * kPanel + v), r * columns + i);
+          hn::StoreU(job.relu ? hn::Max(hn::Zero(d), best.value()) : best.value(), d, to + v);
+          if constexpr (kTaps) best.store_taps(tap + v);
+        }
+      }
+  // Whole rows follow each other.
+  const int64_t run = width == plane_width ? height * width : width;
+  for (int64_t n = 0; n < strip.size[0]; ++n)
+    for (int64_t i = 0; i < height * width; i += run) {
+      const int64_t channel = ((strip.first[0] + n) * c.groups + group) * c.out_channels + first;
+      const int64_t row = strip.first[2] / rows + i / width, column = strip.first[3] / columns;
+      const int64_t place = channel * plane + row * plane_width + column, from = (n * height * width + i) * kPanel;
+      transpose(run, lanes, out + from, kPanel, job.out + place, plane);
+      for (int64_t o = 0; kTaps && o < lanes; ++o)
+        for (int64_t p = 0; p < run; ++p) job.taps[place + o * plane + p] = taps[from + p * kPanel + o];
+    }
+}
+
 // What a strip of a hollow correlation does: the taps that meet the source from its one place, read where they lie.
 struct Meeting {
   Axis::Range taps[3];
@@ -282,11 +324,19 @@ void correlate_strip(const Correlate<T>& job, const Correlation& c, const Blocks
         });
       T* out = s.out + p * kPanel * b.strips.positions();
       const bool begin = block == 0, end = block == b.count - 1;
-      if (end) prefetch_panel(c, strip, group, p * kPanel, job.out);
-      channel_panel<T>(positions, c.out_channels - p * kPanel,
-                       {channels * taps, hollow ? source + channel * plane : s.box, hollow ? s.weights : w, s.position,
-                        s.offset, begin ? s.bias + p * kPanel : out, begin ? 0 : kPanel, out, end && job.relu});
-      if (end) store_panel(c, strip, group, p * kPanel, out, job.out);
+      if (end && !c.is_pooled()) prefetch_panel(c, strip, group, p * kPanel, job.out);
+      channel_panel<T>(
+          positions, c.out_channels - p * kPanel,
+          {channels * taps, hollow ? source + channel * plane : s.box, hollow ? s.weights : w, s.position, s.offset,
+           begin ? s.bias + p * kPanel : out, begin ? 0 : kPanel, out, end && job.relu && !c.is_pooled()});
+      if (!end) continue;
+      if (!c.is_pooled()) {
+        store_panel(c, strip, group, p * kPanel, out, job.out);
+      } else if (job.taps != nullptr) {
+        pool_panel<true>(job, c, strip, group, p * kPanel, out, s.taps);
+      } else {
+        pool_panel<false>(job, c, strip, group, p * kPanel, out, s.taps);
+      }
     }
   }
 }
@@ -412,8 +462,9 @@ namespace ingot::kernels::conv {
 constexpr int64_t kLaneBytes[] = {16, 32, 64};  // scratch is the same whatever instruction set is chosen later
 
 template <class T>
-static size_t correlate_bytes(const ConvShape& shape, bool forward, int team_size) {
-  const Correlate<T> job{shape, forward, nullptr, nullptr, nullptr, false, nullptr};
+static size_t correlate_bytes(const ConvShape& shape, bool forward, const int64_t* window, int team_size) {
+  Correlate<T> job{shape, forward, nullptr, nullptr, nullptr, false, nullptr};
+  if (window != nullptr) std::copy(window, window + 2, job.window);
   size_t most = 0;
   for (int64_t bytes : kLaneBytes) {
     const int64_t panel = 2 * bytes / static_cast<int64_t>(sizeof(T));
@@ -424,9 +475,10 @@ static size_t correlate_bytes(const ConvShape& shape, bool forward, int team_siz
   return most;
 }
 
-size_t correlate_by_channels_scratch(const ConvShape& shape, bool forward, size_t element_size, int team_size) {
-  return element_size == sizeof(float) ? correlate_bytes<float>(shape, forward, team_size)
-                                       : correlate_bytes<double>(shape, forward, team_size);
+size_t correlate_by_channels_scratch(const ConvShape& shape, bool forward, const int64_t* window, size_t element_size,
+                                     int team_size) {
+  return element_size == sizeof(float) ? correlate_bytes<float>(shape, forward, window, team_size)
+                                       : correlate_bytes<double>(shape, forward, window, team_size);
 }
 
 template <class T>

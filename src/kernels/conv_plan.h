@@ -59,6 +59,7 @@ struct Correlation {
   Axis axis[3];
   int64_t out[3], kernel[3];
   int64_t weight_in, weight_out;  // strides of w between channels
+  int64_t window[3] = {1, 1, 1};  // outputs that are pooled together: no strip cuts a window
 
   int64_t taps() const { return axis[0].taps * axis[1].taps * axis[2].taps; }
   int64_t depth() const { return in_channels * taps(); }
@@ -71,7 +72,8 @@ struct Correlation {
 
   double useful() const { return axis[0].useful() * axis[1].useful() * axis[2].useful(); }
   /// Most products fall outside the source, and there are samples enough to do one output position at a time.
-  bool is_hollow() const { return batch >= 12 && useful() < 0.6; }
+  bool is_hollow() const { return !is_pooled() && batch >= 12 && useful() < 0.6; }
+  bool is_pooled() const { return window[0] * window[1] * window[2] > 1; }
 
   /// Where tap t lies in the kernel.
   int64_t kernel_place(int64_t t) const {
@@ -93,6 +95,16 @@ inline Correlation forward_correlation(const ConvShape& s) {
   }
   c.weight_in = s.kernel[0] * s.kernel[1] * s.kernel[2];
   c.weight_out = c.in_channels * c.weight_in;
+  return c;
+}
+
+/// The same for a result that is pooled by windows side by side: what falls into no window is not computed.
+inline Correlation pooled_correlation(const ConvShape& s, const int64_t* window) {
+  Correlation c = forward_correlation(s);
+  for (int a = 1; a < 3; ++a) {
+    c.window[a] = window[a - 1];
+    c.axis[a].count = c.axis[a].count / c.window[a] * c.window[a];
+  }
   return c;
 }
 
@@ -138,7 +150,8 @@ struct Strips {
     for (int i = 3; i >= 0; --i) {
       total[i] = i == 0 ? c.batch : c.axis[i - 1].count;
       const bool single = i == 0 ? cut == Cut::kWithinSample : cut == Cut::kAcrossSamples;
-      size[i] = even_piece(total[i], single ? 1 : target);
+      const int64_t window = i == 0 ? 1 : c.window[i - 1];
+      size[i] = window * even_piece(total[i] / window, single ? 1 : target / window);
       count[i] = ceil_div(total[i], size[i]);
       target = std::max<int64_t>(1, target / size[i]);
     }

@@ -9,6 +9,7 @@
 #include <hwy/foreach_target.h>
 // clang-format off
 #include "kernels/conv-inl.h"
+#include "kernels/pool-inl.h"
 // clang-format on
 
 #ifndef INGOT_KERNELS_CONV_POSITIONS_ONCE
@@ -209,6 +210,23 @@ void store_strip(const Correlation& c, const Blocks& b, const PositionScratch<T>
   }
 }
 
+// Pools the strip's sums to where they belong.
+template <bool kTaps, class T>
+void pool_strip(const Correlate<T>& job, const Correlation& c, const Blocks& b, const PositionScratch<T>& s,
+                const Strip& strip, int64_t group) {
+  const int64_t rows = c.window[1], columns = c.window[2];
+  const int64_t height = strip.size[2] / rows, width = strip.size[3] / columns;
+  const int64_t plane_width = c.axis[2].count / columns, plane = c.axis[1].count / rows * plane_width;
+  for (int64_t o = 0; o < c.out_channels; ++o)
+    for (int64_t h = 0; h < height; ++h) {
+      const T* from = s.out + o * b.strips.size[1] * s.pitch + h * rows * b.box.extent[2];
+      const int64_t place = ((strip.first[0] * c.groups + group) * c.out_channels + o) * plane +
+                            (strip.first[2] / rows + h) * plane_width + strip.first[3] / columns;
+      kernels::HWY_NAMESPACE::pool_row<kTaps>(rows, columns, width, from, b.box.extent[2], job.relu, job.out + place,
+                                              kTaps ? job.taps + place : nullptr);
+    }
+}
+
 template <class T>
 void correlate_strip_by_positions(const Correlate<T>& job, const Correlation& c, const Blocks& b, const Strip& strip,
                                   int64_t group, const T* w, const PositionScratch<T>& s) {
@@ -229,13 +247,19 @@ void correlate_strip_by_positions(const Correlate<T>& job, const Correlation& c,
                               depth,
                               bias,
                               block > 0,
-                              job.relu && block == b.count - 1,
+                              job.relu && block == b.count - 1 && !c.is_pooled(),
                               s.out + (o * b.strips.size[1] + d) * s.pitch,
                               b.strips.size[1] * s.pitch};
         some_position_rows(std::min(rows, c.out_channels - o), tile, positions);
       }
   }
-  store_strip(c, b, s, strip, group, job.out);
+  if (!c.is_pooled()) {
+    store_strip(c, b, s, strip, group, job.out);
+  } else if (job.taps != nullptr) {
+    pool_strip<true>(job, c, b, s, strip, group);
+  } else {
+    pool_strip<false>(job, c, b, s, strip, group);
+  }
 }
 
 // The weights of a phase as forward has them: to[out channel][in channel][tap].
@@ -446,8 +470,9 @@ namespace ingot::kernels::conv {
 constexpr int64_t kLaneBytes[] = {16, 32, 64};  // scratch is the same whatever instruction set is chosen later
 
 template <class T>
-static size_t correlate_bytes(const ConvShape& shape, bool forward, int team_size) {
-  const Correlate<T> job{shape, forward, nullptr, nullptr, nullptr, false, nullptr};
+static size_t correlate_bytes(const ConvShape& shape, bool forward, const int64_t* window, int team_size) {
+  Correlate<T> job{shape, forward, nullptr, nullptr, nullptr, false, nullptr};
+  if (window != nullptr) std::copy(window, window + 2, job.window);
   size_t most = 0;
   for (int64_t bytes : kLaneBytes)
     most = std::max(most, position_worker_bytes(job, bytes / static_cast<int64_t>(sizeof(T))));
@@ -456,9 +481,10 @@ static size_t correlate_bytes(const ConvShape& shape, bool forward, int team_siz
   return carver.used() + most * static_cast<size_t>(team_size);
 }
 
-size_t correlate_by_positions_scratch(const ConvShape& shape, bool forward, size_t element_size, int team_size) {
-  return element_size == sizeof(float) ? correlate_bytes<float>(shape, forward, team_size)
-                                       : correlate_bytes<double>(shape, forward, team_size);
+size_t correlate_by_positions_scratch(const ConvShape& shape, bool forward, const int64_t* window, size_t element_size,
+                                      int team_size) {
+  return element_size == sizeof(float) ? correlate_bytes<float>(shape, forward, window, team_size)
+                                       : correlate_bytes<double>(shape, forward, window, team_size);
 }
 
 template <class T>

@@ -7,8 +7,9 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/pool.cc"
 #include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
+// clang-format off
+#include "kernels/pool-inl.h"
+// clang-format on
 #include "base/simd.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -54,26 +55,32 @@ HWY_INLINE hn::Vec<D> load_strided(D d, const T* p) {
   return hn::ConcatEven(d, high, low);
 }
 
-template <class T>
-HWY_INLINE void max_one(const PoolShape& s, const T* x, int64_t oy, int64_t ox, T* y, int64_t* index) {
+// What to tell about the largest element: nothing, its position in the plane, its tap.
+enum class Where { kNone, kPosition, kTap };
+
+template <Where kWhere, class T, class I>
+HWY_INLINE void max_one(const PoolShape& s, const T* x, int64_t oy, int64_t ox, T* y, I* index) {
   const int64_t top = oy * s.stride[0] - s.pad[0], left = ox * s.stride[1] - s.pad[1];
   const Taps rows = taps_inside(top, s.kernel[0], s.dilation[0], s.in[0]),
              cols = taps_inside(left, s.kernel[1], s.dilation[1], s.in[1]);
   T best = -std::numeric_limits<T>::infinity();
-  int64_t at = (top + rows.first * s.dilation[0]) * s.in[1] + left + cols.first * s.dilation[1];
+  const auto place = [&](int64_t ky, int64_t kx) {
+    return (top + ky * s.dilation[0]) * s.in[1] + left + kx * s.dilation[1];
+  };
+  int64_t by = rows.first, bx = cols.first;
   for (int64_t ky = rows.first; ky < rows.last; ky++)
     for (int64_t kx = cols.first; kx < cols.last; kx++) {
-      const int64_t here = (top + ky * s.dilation[0]) * s.in[1] + left + kx * s.dilation[1];
-      const T v = x[here];
-      if (best == best && (v > best || v != v)) best = v, at = here;
+      const T v = x[place(ky, kx)];
+      if (best == best && (v > best || v != v)) best = v, by = ky, bx = kx;
     }
   *y = best;
-  if (index != nullptr) *index = at;
+  if constexpr (kWhere != Where::kNone)
+    *index = static_cast<I>(kWhere == Where::kTap ? by * s.kernel[1] + bx : place(by, bx));
 }
 
 // The interior of one row; positions in the plane are counted in lanes as wide as T.
-template <int kStride, bool kIndices, class T>
-HWY_INLINE void max_row(const PoolShape& s, const T* x, int64_t oy, Interior inside, T* y, int64_t* indices) {
+template <int kStride, Where kWhere, class T, class I>
+HWY_INLINE void max_row(const PoolShape& s, const T* x, int64_t oy, Interior inside, T* y, I* indices) {
   const hn::ScalableTag<T> d;
   const hn::RebindToSigned<decltype(d)> di;
   using TI = hn::TFromD<decltype(di)>;
@@ -85,22 +92,24 @@ HWY_INLINE void max_row(const PoolShape& s, const T* x, int64_t oy, Interior ins
   for_blocks(inside, lanes, [&](int64_t ox) HWY_ATTR {
     const int64_t left = ox * kStride - s.pad[1];
     auto best = hn::Set(d, -std::numeric_limits<T>::infinity());
-    auto at = hn::Set(di, static_cast<TI>((top + rows.first * s.dilation[0]) * s.in[1] + left));
-    at = hn::Add(at, offsets);
+    const auto name = [&](int64_t ky, int64_t kx, int64_t here) HWY_ATTR {
+      if constexpr (kWhere == Where::kTap) return hn::Set(di, static_cast<TI>(ky * s.kernel[1] + kx));
+      return hn::Add(hn::Set(di, static_cast<TI>(here)), offsets);
+    };
+    auto at = name(rows.first, 0, (top + rows.first * s.dilation[0]) * s.in[1] + left);
     for (int64_t ky = rows.first; ky < rows.last; ky++)
       for (int64_t kx = 0; kx < s.kernel[1]; kx++) {
         const int64_t here = (top + ky * s.dilation[0]) * s.in[1] + left + kx * s.dilation[1];
         const auto v = load_strided<kStride>(d, x + here);
         const auto better = hn::And(hn::Or(hn::Gt(v, best), hn::IsNaN(v)), hn::Eq(best, best));
         best = hn::IfThenElse(better, v, best);
-        if constexpr (kIndices)
-          at = hn::IfThenElse(hn::RebindMask(di, better), hn::Add(hn::Set(di, static_cast<TI>(here)), offsets), at);
+        if constexpr (kWhere != Where::kNone) at = hn::IfThenElse(hn::RebindMask(di, better), name(ky, kx, here), at);
       }
     hn::StoreU(best, d, y + ox);
-    if constexpr (kIndices) {
+    if constexpr (kWhere != Where::kNone) {
       HWY_ALIGN TI buffer[hn::MaxLanes(d)];
       hn::Store(at, di, buffer);
-      for (int64_t i = 0; i < lanes; i++) indices[ox + i] = buffer[i];
+      for (int64_t i = 0; i < lanes; i++) indices[ox + i] = static_cast<I>(buffer[i]);
     }
   });
 }
@@ -113,26 +122,129 @@ HWY_INLINE Interior interior_of(const PoolShape& s, int64_t p, int64_t oy) {
   return interior_columns(s, static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>())), slack);
 }
 
+// Windows side by side, every one of them whole.
+HWY_INLINE bool tiles(const PoolShape& s) {
+  for (int a = 0; a < 2; a++)
+    if (s.stride[a] != s.kernel[a] || s.pad[a] != 0 || s.dilation[a] != 1 || s.out[a] * s.kernel[a] > s.in[a])
+      return false;
+  return true;
+}
+
+// One row of windows that lie anyhow.
+template <Where kWhere, class T, class I>
+HWY_INLINE void max_any_row(const PoolShape& s, int64_t p, int64_t oy, const T* from, T* to, I* at) {
+  Interior inside = interior_of<T>(s, p, oy);
+  if (s.in[0] * s.in[1] >= (int64_t{1} << 30)) inside = {s.out[1], s.out[1]};  // positions would not fit in a lane
+  const auto one = [&](int64_t ox) HWY_ATTR {
+    max_one<kWhere>(s, from, oy, ox, to + ox, kWhere == Where::kNone ? nullptr : at + ox);
+  };
+  for (int64_t ox = 0; ox < inside.first; ox++) one(ox);
+  s.stride[1] == 1 ? max_row<1, kWhere>(s, from, oy, inside, to, at) : max_row<2, kWhere>(s, from, oy, inside, to, at);
+  for (int64_t ox = inside.last; ox < s.out[1]; ox++) one(ox);
+}
+
+template <Where kWhere, class T, class I>
+void max_planes(const PoolShape& s, const T* x, T* y, I* indices, const Team& team) {
+  const auto [begin, end] = team.share(s.planes);
+  for (int64_t row = begin * s.out[0]; row < end * s.out[0]; row++) {
+    const int64_t p = row / s.out[0];
+    max_any_row<kWhere>(s, p, row % s.out[0], x + p * s.in[0] * s.in[1], y + row * s.out[1],
+                        kWhere == Where::kNone ? nullptr : indices + row * s.out[1]);
+  }
+}
+
+// Positions are made of taps, a piece of a row at a time.
+template <class T>
+void max_tiles_at(const PoolShape& s, const T* x, T* y, int64_t* indices, const Team& team) {
+  constexpr int64_t kPiece = 256;
+  uint8_t taps[kPiece];
+  const auto [begin, end] = team.share(s.planes);
+  for (int64_t row = begin * s.out[0]; row < end * s.out[0]; row++)
+    for (int64_t first = 0; first < s.out[1]; first += kPiece) {
+      const int64_t count = std::min(kPiece, s.out[1] - first), p = row / s.out[0];
+      const int64_t corner = row % s.out[0] * s.kernel[0] * s.in[1] + first * 2;
+      pool_row<true>(s.kernel[0], 2, count, x + p * s.in[0] * s.in[1] + corner, s.in[1], false,
+                     y + row * s.out[1] + first, taps);
+      int64_t* to = indices + row * s.out[1] + first;
+      for (int64_t i = 0; i < count; i++) to[i] = corner + 2 * i + (taps[i] >> 1) * s.in[1] + (taps[i] & 1);
+    }
+}
+
 template <class T>
 void max_pool(const PoolShape& s, const T* x, T* y, int64_t* indices, const Team& team) {
-  const int64_t in_size = s.in[0] * s.in[1], out_size = s.out[0] * s.out[1];
+  if (indices == nullptr) return max_planes<Where::kNone>(s, x, y, indices, team);
+  if (tiles(s) && s.kernel[1] == 2 && s.kernel[0] <= 128) return max_tiles_at(s, x, y, indices, team);
+  max_planes<Where::kPosition>(s, x, y, indices, team);
+}
+
+template <class T>
+void max_pool_taps(const PoolShape& s, const T* x, T* y, uint8_t* taps, const Team& team, bool relu) {
   const auto [begin, end] = team.share(s.planes);
-  for (int64_t p = begin; p < end; p++)
-    for (int64_t oy = 0; oy < s.out[0]; oy++) {
-      Interior inside = interior_of<T>(s, p, oy);
-      if (in_size >= (int64_t{1} << 30)) inside = {s.out[1], s.out[1]};  // positions would not fit in a lane
-      const T* from = x + p * in_size;
-      T* to = y + p * out_size + oy * s.out[1];
-      int64_t* at = indices == nullptr ? nullptr : indices + p * out_size + oy * s.out[1];
-      for (int64_t ox = 0; ox < inside.first; ox++)
-        max_one(s, from, oy, ox, to + ox, at == nullptr ? nullptr : at + ox);
-      if (s.stride[1] == 1)
-        at != nullptr ? max_row<1, true>(s, from, oy, inside, to, at) : max_row<1, false>(s, from, oy, inside, to, at);
+  if (tiles(s)) {
+    for (int64_t row = begin * s.out[0]; row < end * s.out[0]; row++) {
+      const T* from = x + (row / s.out[0] * s.in[0] + row % s.out[0] * s.kernel[0]) * s.in[1];
+      T* to = y + row * s.out[1];
+      if (taps != nullptr)
+        pool_row<true>(s.kernel[0], s.kernel[1], s.out[1], from, s.in[1], relu, to, taps + row * s.out[1]);
       else
-        at != nullptr ? max_row<2, true>(s, from, oy, inside, to, at) : max_row<2, false>(s, from, oy, inside, to, at);
-      for (int64_t ox = inside.last; ox < s.out[1]; ox++)
-        max_one(s, from, oy, ox, to + ox, at == nullptr ? nullptr : at + ox);
+        pool_row<false, T>(s.kernel[0], s.kernel[1], s.out[1], from, s.in[1], relu, to, nullptr);
     }
+    return;
+  }
+  taps == nullptr ? max_planes<Where::kNone>(s, x, y, taps, team) : max_planes<Where::kTap>(s, x, y, taps, team);
+  const int64_t out_size = s.out[0] * s.out[1];
+  for (int64_t i = begin * out_size; relu && i < end * out_size; i++) y[i] = y[i] < 0 ? T{0} : y[i];
+}
+
+// The gradient of one row of windows two columns wide: each dy at its tap, zeros elsewhere.
+template <class T>
+HWY_INLINE void spread_pairs(const PoolShape& s, const T* dy, const uint8_t* taps, T* dx) {
+  const hn::ScalableTag<T> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  using TI [[maybe_unused]] = hn::TFromD<decltype(di)>;
+  [[maybe_unused]] const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t count = s.out[1];
+  for (int64_t r = 0; r < s.kernel[0]; r++, dx += s.in[1]) {
+    int64_t i = 0;
+    if constexpr (sizeof(T) == 4) {  // there is no short way from bytes to 64-bit lanes
+      for (; i + lanes <= count; i += lanes) {
+        const auto v = hn::LoadU(d, dy + i);
+        const auto tap = hn::PromoteTo(di, hn::LoadU(hn::Rebind<uint8_t, decltype(di)>(), taps + i));
+        const auto left = hn::RebindMask(d, hn::Eq(tap, hn::Set(di, static_cast<TI>(2 * r)))),
+                   right = hn::RebindMask(d, hn::Eq(tap, hn::Set(di, static_cast<TI>(2 * r + 1))));
+        hn::StoreInterleaved2(hn::IfThenElseZero(left, v), hn::IfThenElseZero(right, v), d, dx + 2 * i);
+      }
+    }
+    for (; i < count; i++) {
+      dx[2 * i] = taps[i] == 2 * r ? dy[i] : T{0};
+      dx[2 * i + 1] = taps[i] == 2 * r + 1 ? dy[i] : T{0};
+    }
+    std::fill(dx + 2 * count, dx + s.in[1], T{0});
+  }
+}
+
+template <class T>
+void max_pool_taps_grad(const PoolShape& s, const T* dy, const uint8_t* taps, T* dx, const Team& team) {
+  const int64_t in_size = s.in[0] * s.in[1], columns = s.kernel[1], area = s.kernel[0] * columns;
+  const bool pairs = tiles(s) && columns == 2;
+  const auto [begin, end] = team.share(s.planes);
+  for (int64_t p = begin; p < end; p++) {
+    T* to = dx + p * in_size;
+    const int64_t first = p * s.out[0] * s.out[1];
+    if (pairs) {
+      for (int64_t oy = 0; oy < s.out[0]; oy++)
+        spread_pairs(s, dy + first + oy * s.out[1], taps + first + oy * s.out[1], to + oy * s.kernel[0] * s.in[1]);
+      std::fill(to + s.out[0] * s.kernel[0] * s.in[1], to + in_size, T{0});
+      continue;
+    }
+    std::fill(to, to + in_size, T{0});
+    for (int64_t oy = 0, i = first; oy < s.out[0]; oy++)
+      for (int64_t ox = 0; ox < s.out[1]; ox++, i++) {
+        const int64_t row = oy * s.stride[0] - s.pad[0] + taps[i] / columns * s.dilation[0],
+                      col = ox * s.stride[1] - s.pad[1] + taps[i] % columns * s.dilation[1];
+        if (taps[i] < area && row >= 0 && row < s.in[0] && col >= 0 && col < s.in[1]) to[row * s.in[1] + col] += dy[i];
+      }
+  }
 }
 
 // 1 / the number of elements that a window's mean divides by.
@@ -305,6 +417,14 @@ void max_pool_grad(int64_t planes, int64_t in_size, int64_t out_size, const T* d
   INGOT_DISPATCH(max_pool_grad<T>)(planes, in_size, out_size, dy, indices, dx, team);
 }
 template <class T>
+void max_pool_taps(const PoolShape& s, const T* x, T* y, uint8_t* taps, const Team& team, bool relu) {
+  INGOT_DISPATCH(max_pool_taps<T>)(s, x, y, taps, team, relu);
+}
+template <class T>
+void max_pool_taps_grad(const PoolShape& s, const T* dy, const uint8_t* taps, T* dx, const Team& team) {
+  INGOT_DISPATCH(max_pool_taps_grad<T>)(s, dy, taps, dx, team);
+}
+template <class T>
 void avg_pool(const PoolShape& s, bool count_pad, const T* x, T* y, const Team& team) {
   INGOT_DISPATCH(avg_pool<T>)(s, count_pad, x, y, team);
 }
@@ -326,6 +446,8 @@ void adaptive_max_pool(const PoolShape& s, const T* x, T* y, int64_t* indices, c
 }
 #define INGOT_POOL_INSTANCES(T)                                                                      \
   template void max_pool(const PoolShape&, const T*, T*, int64_t*, const Team&);                     \
+  template void max_pool_taps(const PoolShape&, const T*, T*, uint8_t*, const Team&, bool);          \
+  template void max_pool_taps_grad(const PoolShape&, const T*, const uint8_t*, T*, const Team&);     \
   template void avg_pool(const PoolShape&, bool, const T*, T*, const Team&);                         \
   template void adaptive_avg_pool(const PoolShape&, const T*, T*, const Team&);                      \
   template void max_pool_grad(int64_t, int64_t, int64_t, const T*, const int64_t*, T*, const Team&); \

@@ -24,6 +24,15 @@ template <class T>
 void max_pool_grad(int64_t planes, int64_t in_size, int64_t out_size, const T* dy, const int64_t* indices, T* dx,
                    const Team& team);
 
+/// The same with `taps` in place of positions: which of a window's elements it is, row by row, in windows of at most
+/// 256; null if nobody asks. With `relu` then max(0, y).
+template <class T>
+void max_pool_taps(const PoolShape& s, const T* x, T* y, uint8_t* taps, const Team& team, bool relu = false);
+
+/// dx: each dy added where its tap is; a tap that the window does not have adds nothing.
+template <class T>
+void max_pool_taps_grad(const PoolShape& s, const T* dy, const uint8_t* taps, T* dx, const Team& team);
+
 /// The mean of each window. With `count_pad` the divisor counts padding, but nothing beyond it.
 template <class T>
 void avg_pool(const PoolShape& s, bool count_pad, const T* x, T* y, const Team& team);

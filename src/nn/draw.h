@@ -9,5 +9,7 @@ namespace ingot::nn {
 RandomKey next_key();
 /// Uniform in ±bound, from the next key.
 Tensor draw_uniform(const Dims& shape, double bound);
+/// Normal with mean 0 and deviation 1, from the next key.
+Tensor draw_normal(const Dims& shape);
 
 }  // namespace ingot::nn

@@ -1,22 +1,14 @@
 #include "ingot/layers.h"
 
 #include <cmath>
-#include <string>
 
-#include "ingot/error.h"
 #include "ingot/functions.h"
+#include "ingot/grad.h"
 #include "ingot/ops.h"
+#include "nn/checks.h"
 #include "nn/draw.h"
 
 namespace ingot::nn {
-namespace {
-
-void require_positive(const char* layer, std::initializer_list<int64_t> sizes) {
-  for (const int64_t n : sizes)
-    if (n < 1) throw Error(std::string(layer) + ": size " + std::to_string(n) + " — sizes are 1 or more");
-}
-
-}  // namespace
 
 Linear::Linear(int64_t in, int64_t out, bool with_bias) {
   require_positive("Linear", {in, out});
@@ -26,29 +18,43 @@ Linear::Linear(int64_t in, int64_t out, bool with_bias) {
 }
 Tensor Linear::forward(const Tensor& x) { return linear(x, weight, bias); }
 
-Conv2d::Conv2d(int64_t in, int64_t out, int64_t kernel, ConvOptions options, bool with_bias) : options_(options) {
-  require_positive("Conv2d", {in, out, kernel, options.groups});
-  if (in % options.groups != 0 || out % options.groups != 0)
-    throw Error(std::string("Conv2d: ") + std::to_string(in) + " and " + std::to_string(out) +
-                " channels do not divide into " + std::to_string(options.groups) + " groups");
-  const int64_t fan_in = in / options.groups * kernel * kernel;
-  const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
-  weight = draw_uniform({out, in / options.groups, kernel, kernel}, bound);
-  if (with_bias) bias = draw_uniform({out}, bound);
+Embedding::Embedding(int64_t count, int64_t width, int64_t padding) : padding_(padding) {
+  require_positive("Embedding", {count, width});
+  if (padding < -1 || padding >= count)
+    throw Error(std::string("Embedding: padding = ") + std::to_string(padding) + " — it is an index below " +
+                std::to_string(count) + ", or -1 for none");
+  weight = draw_normal({count, width});
+  if (padding >= 0) fill(slice(weight, 0, padding, padding + 1), 0);
 }
-Tensor Conv2d::forward(const Tensor& x) { return conv2d(x, weight, bias, options_); }
-
-LayerNorm::LayerNorm(int64_t features, double eps) : eps_(eps) {
-  require_positive("LayerNorm", {features});
-  weight = ones({features});
-  bias = zeros({features});
+Tensor Embedding::forward(const Tensor& indices) {
+  const Tensor rows = embedding(weight, indices);
+  if (padding_ < 0) return rows;
+  return where(unsqueeze(equal(indices, static_cast<double>(padding_)), -1), stop_gradient(rows), rows);
 }
-Tensor LayerNorm::forward(const Tensor& x) { return layer_norm(x, weight, bias, 1, eps_); }
 
-Tensor MaxPool2d::forward(const Tensor& x) { return max_pool2d(x, {.kernel = {kernel_, kernel_}})[0]; }
-Tensor Flatten::forward(const Tensor& x) { return flatten(x, 1); }
+Dropout::Dropout(double p) : p_(p) {
+  if (!(p >= 0 && p <= 1))
+    throw Error(std::string("Dropout: p = ") + std::to_string(p) + " — a probability lies in 0 … 1");
+}
+Tensor Dropout::forward(const Tensor& x) {
+  if (!training() || p_ == 0) return x;
+  const RandomSource source = next_random();
+  return dropout(x, p_, source.seed, source.stream);
+}
+
 Tensor ReLU::forward(const Tensor& x) { return relu(x); }
+Tensor ReLU6::forward(const Tensor& x) { return relu6(x); }
+Tensor LeakyReLU::forward(const Tensor& x) { return leaky_relu(x, slope_); }
+Tensor ELU::forward(const Tensor& x) { return elu(x, alpha_); }
+Tensor SELU::forward(const Tensor& x) { return selu(x); }
+Tensor Softplus::forward(const Tensor& x) { return softplus(x); }
+Tensor SiLU::forward(const Tensor& x) { return silu(x); }
+Tensor GELU::forward(const Tensor& x) { return tanh_form_ ? gelu(x) : gelu_erf(x); }
+Tensor Sigmoid::forward(const Tensor& x) { return sigmoid(x); }
 Tensor Tanh::forward(const Tensor& x) { return tanh(x); }
-Tensor GELU::forward(const Tensor& x) { return gelu(x); }
+Tensor HardSigmoid::forward(const Tensor& x) { return hard_sigmoid(x); }
+Tensor Softmax::forward(const Tensor& x) { return softmax(x, axis_); }
+Tensor LogSoftmax::forward(const Tensor& x) { return log_softmax(x, axis_); }
+Tensor Identity::forward(const Tensor& x) { return x; }
 
 }  // namespace ingot::nn

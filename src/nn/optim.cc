@@ -4,12 +4,19 @@
 #include <set>
 
 #include "ingot/error.h"
+#include "ingot/functions.h"
 #include "ingot/ops.h"
 
 namespace ingot {
 namespace {
 
 std::string quoted(const std::string& name) { return "\"" + name + "\""; }
+
+// Do both look at the same elements in the same way: is it one parameter, shared?
+bool same_elements(const Parameter& a, const Parameter& b) {
+  return a.tensor->raw() == b.tensor->raw() && a.tensor->shape() == b.tensor->shape() &&
+         a.tensor->strides() == b.tensor->strides();
+}
 
 // Everything that can be wrong with a list of parameters, before any of them moves.
 void check_parameters(const std::vector<Parameter>& parameters) {
@@ -29,9 +36,10 @@ void check_parameters(const std::vector<Parameter>& parameters) {
   }
   for (size_t i = 0; i < parameters.size(); i++)
     for (size_t k = 0; k < i; k++)
-      if (parameters[i].tensor == parameters[k].tensor || overlaps(*parameters[i].tensor, *parameters[k].tensor))
+      if (parameters[i].tensor == parameters[k].tensor ||
+          (overlaps(*parameters[i].tensor, *parameters[k].tensor) && !same_elements(parameters[i], parameters[k])))
         throw Error("parameters: " + quoted(parameters[k].name) + " and " + quoted(parameters[i].name) +
-                    " share memory — list a shared parameter once");
+                    " share some of their memory — share all of a parameter, or none");
 }
 
 // `count` elements of a vector from `first` on, as a tensor of that shape.
@@ -49,28 +57,44 @@ ParameterSlab::ParameterSlab(std::vector<Parameter> parameters) {
   check_parameters(parameters);
   const DType type = parameters[0].tensor->dtype();
   const int64_t grain = 64 / static_cast<int64_t>(size_of(type));
+  std::vector<size_t> slot;   // of every tensor; shared ones have one
+  std::vector<size_t> owner;  // the first tensor of every slot
   std::vector<int64_t> first;
   int64_t total = 0;
-  for (const Parameter& p : parameters) {
+  for (size_t i = 0; i < parameters.size(); i++) {
+    size_t k = 0;
+    while (k < owner.size() && !same_elements(parameters[owner[k]], parameters[i])) k++;
+    slot.push_back(k);
+    if (k < owner.size()) continue;
+    owner.push_back(i);
     first.push_back(total);
-    count_ += p.tensor->numel();
-    total += (p.tensor->numel() + grain - 1) / grain * grain;
+    const int64_t count = parameters[i].tensor->numel();
+    count_ += count;
+    total += (count + grain - 1) / grain * grain;
   }
   values_ = zeros({total}, type);
   gradients_ = zeros({total}, type);
-  for (size_t i = 0; i < parameters.size(); i++) {
-    const Dims shape = parameters[i].tensor->shape();
-    const Tensor value = piece(values_, first[i], shape);
-    copy_into(value, *parameters[i].tensor);
-    parameters_.push_back({std::move(parameters[i].name), value});
-    parameter_gradients_.push_back(piece(gradients_, first[i], shape));
+  for (size_t k = 0; k < owner.size(); k++) {
+    Parameter& p = parameters[owner[k]];
+    const Dims shape = p.tensor->shape();
+    const Tensor value = piece(values_, first[k], shape);
+    copy_into(value, *p.tensor);
+    parameters_.push_back({std::move(p.name), value});
+    parameter_gradients_.push_back(piece(gradients_, first[k], shape));
   }
-  for (size_t i = 0; i < parameters.size(); i++) *parameters[i].tensor = parameters_[i].tensor;
+  for (size_t i = 0; i < parameters.size(); i++) *parameters[i].tensor = parameters_[slot[i]].tensor;
 }
 
 int state_slots(const Optimizer& optimizer) {
-  const optim::Sgd* sgd = std::get_if<optim::Sgd>(&optimizer);
-  return sgd == nullptr ? 2 : sgd->momentum != 0 ? 1 : 0;
+  struct Slots {
+    int operator()(const optim::Sgd& o) const { return o.momentum != 0 ? 1 : 0; }
+    int operator()(const optim::RmsProp& o) const { return o.momentum != 0 ? 2 : 1; }
+    int operator()(const optim::Adagrad&) const { return 1; }
+    int operator()(const optim::Lion&) const { return 1; }
+    int operator()(const optim::Adam&) const { return 2; }
+    int operator()(const optim::AdamW&) const { return 2; }
+  };
+  return std::visit(Slots{}, optimizer);
 }
 
 Tensor make_state(const Optimizer& optimizer, const ParameterSlab& slab) {
@@ -91,8 +115,7 @@ struct Update {
 
   // What the gradient is multiplied by, so that its norm is at most `most`; undefined if nothing is clipped.
   Tensor scale(double most) const {
-    if (!(most >= 0))
-      throw Error("optim: clip_norm = " + std::to_string(most) + " — it must be positive, or 0 for none");
+    require_not_negative("clip_norm", most);
     return most == 0 ? Tensor() : clamp(most / (norm(g()) + 1e-6), 0, 1);
   }
 
@@ -108,10 +131,65 @@ struct Update {
   void operator()(const optim::Adam& o) const { adam(o, false); }
   void operator()(const optim::AdamW& o) const { adam(o, true); }
 
+  // The others are written with ops, all results first and then where they go, so that a plan needs few passes.
+  void operator()(const optim::RmsProp& o) const {
+    require_share("alpha", o.alpha);
+    require_positive("eps", o.eps);
+    const Tensor g = gradient(o, o.weight_decay);
+    const Tensor mean_square = slot(0) * o.alpha + square(g) * (1 - o.alpha);
+    Tensor direction = g / (sqrt(mean_square) + o.eps);
+    if (o.momentum != 0) direction = slot(1) * o.momentum + direction;
+    const Tensor moved = p() - direction * rate();
+    if (o.momentum != 0) copy_into(slot(1), direction);
+    copy_into(slot(0), mean_square);
+    copy_into(p(), moved);
+  }
+  void operator()(const optim::Adagrad& o) const {
+    require_positive("eps", o.eps);
+    const Tensor g = gradient(o, o.weight_decay), sum = slot(0) + square(g);
+    const Tensor moved = p() - g / (sqrt(sum) + o.eps) * rate();
+    copy_into(slot(0), sum);
+    copy_into(p(), moved);
+  }
+  void operator()(const optim::Lion& o) const {
+    require_share("beta1", o.beta1);
+    require_share("beta2", o.beta2);
+    const Tensor g = gradient(o, 0), m = slot(0);
+    Tensor direction = sign(m * o.beta1 + g * (1 - o.beta1));
+    if (o.weight_decay != 0) direction = direction + p() * o.weight_decay;
+    const Tensor moved = p() - direction * rate(), mean = m * o.beta2 + g * (1 - o.beta2);
+    copy_into(m, mean);
+    copy_into(p(), moved);
+  }
+
+  Tensor rate() const { return lr.dtype() == p().dtype() ? lr : to(lr, p().dtype()); }
+  // The gradient, clipped, with what weight decay adds to it.
+  template <class Options>
+  Tensor gradient(const Options& o, double weight_decay) const {
+    require_not_negative("weight_decay", o.weight_decay);
+    require_not_negative("clip_value", o.clip_value);
+    Tensor g = this->g();
+    if (const Tensor factor = scale(o.clip_norm); factor.defined()) g = g * factor;
+    if (o.clip_value > 0) g = clamp(g, -o.clip_value, o.clip_value);
+    return weight_decay != 0 ? g + p() * weight_decay : g;
+  }
+  static void require_positive(const char* what, double value) {
+    // what lies between the parameters has no gradient: 0 / 0 there would not stay zero
+    if (!(value > 0)) refuse(what, value, "positive");
+  }
+  static void require_not_negative(const char* what, double value) {
+    if (!(value >= 0)) refuse(what, value, "0 or more");
+  }
+  static void require_share(const char* what, double value) {
+    if (!(value >= 0 && value < 1)) refuse(what, value, "at least 0 and less than 1");
+  }
+  [[noreturn]] static void refuse(const char* what, double value, const char* rule) {
+    throw Error(std::string("optim: ") + what + " = " + std::to_string(value) + " — it must be " + rule);
+  }
+
   template <class Options>
   void adam(const Options& o, bool decoupled) const {
-    if (!(o.eps > 0))  // what lies between the parameters has no gradient: 0 / 0 there would not stay zero
-      throw Error("optim: eps = " + std::to_string(o.eps) + " — it must be positive");
+    require_positive("eps", o.eps);
     const Tensor m = slot(0), v = slot(1);
     adam_step_into(p(), m, v, p(), g(), m, v, lr, step, scale(o.clip_norm), o.beta1, o.beta2, o.eps, o.weight_decay,
                    decoupled, o.clip_value);

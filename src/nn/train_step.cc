@@ -1,16 +1,14 @@
 #include <algorithm>
 
 #include "ingot/error.h"
+#include "ingot/functions.h"
 #include "ingot/grad.h"
+#include "ingot/module.h"
 #include "ingot/ops.h"
 #include "ingot/optim.h"
 
 namespace ingot {
 namespace {
-
-float lr_of(const Optimizer& optimizer) {
-  return std::visit([](const auto& o) { return o.lr; }, optimizer);
-}
 
 void check_loss(const std::vector<NamedTensor>& results) {
   if (results.empty()) throw Error("train step: the function returns nothing — it must return the loss");
@@ -21,66 +19,140 @@ void check_loss(const std::vector<NamedTensor>& results) {
                 " — it must be one floating-point number; reduce it with mean() or sum()");
 }
 
+// Seeds of different batches must differ, whatever the user's seed: an odd factor keeps them apart.
+int64_t seed_of_batch(int64_t seed, int64_t batch) {
+  return static_cast<int64_t>(static_cast<uint64_t>(seed) * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(batch));
+}
+
 }  // namespace
+
+Updates::Updates(const ParameterSlab& slab, const Optimizer& optimizer, const UpdateOptions& options)
+    : slab_(&slab),
+      optimizer_(optimizer),
+      options_(options),
+      state_(make_state(optimizer, slab)),
+      lr_tensor_(zeros({})),
+      step_tensor_(zeros({}, kI64)),
+      seed_tensor_(zeros({}, kI64)),
+      average_share_(zeros({}, slab.values().dtype())),
+      carry_(zeros({}, slab.values().dtype())),
+      lr_(std::visit([](const auto& o) { return o.lr; }, optimizer)) {
+  if (options.accumulate < 1)
+    throw Error(std::string("updates: accumulate = ") + std::to_string(options.accumulate) + " — it must be 1 or more");
+  if (!(options.ema >= 0 && options.ema < 1))
+    throw Error(std::string("updates: ema = ") + std::to_string(options.ema) +
+                " — it must be at least 0 and less than 1");
+  if (options.ema > 0) averages_ = clone(slab.values());
+  if (options.accumulate > 1)
+    update_ = compile([this] { record(); }, {}, {.name = "update", .roles = roles(), .names = {}});
+}
+
+std::vector<std::pair<Tensor, Role>> Updates::roles() const {
+  std::vector<std::pair<Tensor, Role>> roles = {{slab_->values(), Role::kParameter},
+                                                {slab_->gradients(), Role::kGradient}};
+  if (state_.defined()) roles.emplace_back(state_, Role::kState);
+  if (averages_.defined()) roles.emplace_back(averages_, Role::kState);
+  return roles;
+}
+
+void Updates::set_counters(int64_t steps, int64_t batches) {
+  if (steps < 0 || batches < 0) throw Error("updates: counters are 0 or more");
+  steps_ = steps;
+  batches_ = batches;
+}
+
+void Updates::before_batch() {
+  *lr_tensor_.data<float>() = lr_;
+  *step_tensor_.data<int64_t>() = steps_ + 1;
+  *seed_tensor_.data<int64_t>() = seed_of_batch(options_.seed, batches_);
+  fill(carry_, batches_ % options_.accumulate == 0 ? 0 : 1);
+  // The first averages would remember the initial weights for long: they begin as a mean over few updates.
+  const double updates = static_cast<double>(steps_ + 1);
+  fill(average_share_, 1 - std::min(options_.ema, (1 + updates) / (10 + updates)));
+}
+
+void Updates::after_batch() {
+  batches_++;
+  if (batches_ % options_.accumulate != 0) return;
+  if (options_.accumulate > 1) update_.run();
+  steps_++;
+}
+
+void Updates::record_gradients(std::span<const Tensor> gradients) const {
+  const Scope scope("gradients");
+  for (size_t i = 0; i < slab_->size(); i++) {
+    const Tensor& sum = slab_->gradient(i);
+    if (options_.accumulate == 1)
+      copy_into(sum, gradients[i]);
+    else
+      copy_into(sum, sum * carry_ + gradients[i] * (1 / static_cast<double>(options_.accumulate)));
+  }
+}
+
+void Updates::record() const {
+  const Scope scope("update");
+  record_update(optimizer_, *slab_, state_, lr_tensor_, step_tensor_);
+  if (averages_.defined()) copy_into(averages_, averages_ + (slab_->values() - averages_) * average_share_);
+}
 
 TrainStep::TrainStep(const PlanFunction& loss, const ParameterSlab& slab, const Optimizer& optimizer,
                      const std::vector<InputSpec>& inputs, const PlanOptions& options)
-    : state_(make_state(optimizer, slab)),
-      lr_tensor_(zeros({})),
-      step_tensor_(zeros({}, kI64)),
-      inputs_(inputs.size() + 2),
-      lr_(lr_of(optimizer)) {
-  std::vector<InputSpec> all = inputs;
-  all.emplace_back(Dims(), kF32, "lr");
-  all.emplace_back(Dims(), kI64, "step");
+    : own_(std::make_unique<Updates>(slab, optimizer)) {
+  compile_for(loss, inputs, options);
+}
+
+TrainStep::TrainStep(const PlanFunction& loss, Updates& updates, const std::vector<InputSpec>& inputs,
+                     const PlanOptions& options)
+    : shared_(&updates) {
+  compile_for(loss, inputs, options);
+}
+
+void TrainStep::compile_for(const PlanFunction& loss, const std::vector<InputSpec>& inputs,
+                            const PlanOptions& options) {
+  const Updates& updates = checked_updates();
+  const ParameterSlab& slab = updates.slab();
   PlanOptions with_roles = options;
-  with_roles.roles.emplace_back(slab.values(), Role::kParameter);
-  with_roles.roles.emplace_back(slab.gradients(), Role::kGradient);
-  if (state_.defined()) with_roles.roles.emplace_back(state_, Role::kState);
+  for (const auto& role : updates.roles()) with_roles.roles.push_back(role);
   for (size_t i = 0; i < slab.size(); i++) {
     with_roles.names.push_back(slab.named()[i]);
     with_roles.names.push_back({slab.name(i) + " gradient", slab.gradient(i)});
   }
+  with_roles.names.push_back({"lr", updates.lr_tensor_});
+  with_roles.names.push_back({"step", updates.step_tensor_});
 
   const auto step = [&](std::span<const Tensor> in) {
+    const nn::RandomScope random(updates.seed_tensor_);
     std::vector<NamedTensor> results;
     const auto value = [&] {
-      results = loss(in.first(inputs.size()));
+      results = loss(in);
       check_loss(results);
       return results[0].tensor;
     };
     const ValueAndGrad found = value_and_grad(value, slab.named());
-    const Scope scope("update");
-    for (size_t i = 0; i < slab.size(); i++) copy_into(slab.gradient(i), found.gradients[i]);
-    record_update(optimizer, slab, state_, in[inputs.size()], in[inputs.size() + 1]);
+    updates.record_gradients(found.gradients);
+    if (updates.options().accumulate == 1) updates.record();
     results[0] = {"loss", found.value};
     return results;
   };
-  plan_ = compile_function(step, all, with_roles);
+  plan_ = compile_function(step, inputs, with_roles);
 }
 
-// The inputs of the plan: the user's, the learning rate and the number of the step.
-std::span<const Tensor* const> TrainStep::with_counters(std::span<const Tensor* const> inputs) {
-  if (inputs_.empty()) throw Error("train step: empty — it was moved from");
-  if (inputs.size() + 2 != inputs_.size())
-    throw Error("train step: " + std::to_string(inputs.size()) + " inputs given — it was made for " +
-                std::to_string(inputs_.size() - 2));
-  std::copy(inputs.begin(), inputs.end(), inputs_.begin());
-  inputs_[inputs.size()] = &lr_tensor_;
-  inputs_[inputs.size() + 1] = &step_tensor_;
-  *lr_tensor_.data<float>() = lr_;
-  *step_tensor_.data<int64_t>() = steps_ + 1;
-  return inputs_;
+Updates& TrainStep::checked_updates() const {
+  if (own_ == nullptr && shared_ == nullptr) throw Error("train step: empty — it was moved from");
+  return own_ != nullptr ? *own_ : *shared_;
 }
 
 float TrainStep::run(std::span<const Tensor* const> inputs) {
-  const std::span<const Tensor> results = plan_.run(with_counters(inputs));
-  steps_++;
+  Updates& updates = checked_updates();
+  updates.before_batch();
+  const std::span<const Tensor> results = plan_.run(inputs);
+  updates.after_batch();
   return results[0].item<float>();
 }
 
 Profile TrainStep::profile(int runs, std::span<const Tensor* const> inputs) {
-  return plan_.profile(runs, with_counters(inputs));
+  checked_updates().before_batch();
+  return plan_.profile(runs, inputs);
 }
 
 }  // namespace ingot

@@ -3,6 +3,7 @@
 #include "kernels/conv.h"
 
 #include "ops/checks.h"
+#include "ops/conv_shape.h"
 #include "ops/define.h"
 #include "ops/plain.h"
 #include "ops/staging.h"
@@ -12,125 +13,22 @@ namespace {
 
 using kernels::ConvShape;
 
-constexpr int64_t kLargest = int64_t{1} << 31;  // of any size, stride or padding: keeps products far from overflow
-
-// Attribute `name` as one number per spatial axis; empty means `fallback`.
-Dims per_axis(const Call& call, const char* name, int spatial, int64_t fallback, int64_t least) {
-  Dims values = call.ints(name);
-  if (values.empty()) return Dims::filled(spatial, fallback);
-  if (values.size() == 1) values = Dims::filled(spatial, values[0]);
-  if (values.size() != spatial)
-    fail(call,
-         std::string(name) + " " + to_string(values) + " does not fit " + std::to_string(spatial) + " spatial axes",
-         "give one number per spatial axis, or one for all");
-  for (int64_t v : values)
-    if (v < least || v > kLargest)
-      fail(call, std::string(name) + " " + to_string(values) + " is out of range",
-           "it must be at least " + std::to_string(least));
-  return values;
-}
-
-ConvOptions options_of(const Call& call) {
-  return {call.ints("stride"), call.ints("padding"), call.ints("dilation"), call.integer("groups")};
-}
-
-// The number of groups, in a range that can be multiplied.
-int64_t groups_of(const Call& call) {
-  const int64_t groups = call.integer("groups");
-  if (groups < 1 || groups > kLargest) fail(call, std::to_string(groups) + " groups", "groups must be at least 1");
-  return groups;
-}
-
-Dims spatial_of(const Dims& shape) { return Dims(std::span<const int64_t>(shape.begin() + 2, shape.end())); }
-
-// The geometry of a convolution of an input with the given channels and sizes; checks everything.
-ConvShape geometry(const Call& call, int64_t batch, int64_t in_channels, const Dims& size, int64_t out_channels,
-                   const Dims& kernel) {
-  const int spatial = size.size();
-  const Dims stride = per_axis(call, "stride", spatial, 1, 1), padding = per_axis(call, "padding", spatial, 0, 0),
-             dilation = per_axis(call, "dilation", spatial, 1, 1);
-  const int64_t groups = call.integer("groups");
-  if (groups < 1 || in_channels < 1 || out_channels < 1 || in_channels % groups != 0 || out_channels % groups != 0)
-    fail(call,
-         std::to_string(groups) + " groups of " + std::to_string(in_channels) + " input and " +
-             std::to_string(out_channels) + " output channels",
-         "groups must be at least 1 and divide both");
-  ConvShape s{.batch = batch,
-              .in_channels = in_channels,
-              .out_channels = out_channels,
-              .groups = groups,
-              .in = {1, 1, 1},
-              .out = {1, 1, 1},
-              .kernel = {1, 1, 1},
-              .stride = {1, 1, 1},
-              .pad = {0, 0, 0},
-              .dilation = {1, 1, 1}};
-  for (int a = 0, k = 3 - spatial; a < spatial; a++, k++) {
-    const bool sized = size[a] >= 1 && size[a] <= kLargest && kernel[a] >= 1 && kernel[a] <= kLargest;
-    const int64_t room = sized ? size[a] + 2 * padding[a] - dilation[a] * (kernel[a] - 1) - 1 : -1;
-    if (room < 0)
-      fail(call,
-           "a kernel of " + to_string(kernel) + " does not fit an input of " + to_string(size) + " with padding " +
-               to_string(padding),
-           "pad more, dilate less or use a smaller kernel");
-    s.in[k] = size[a], s.kernel[k] = kernel[a], s.pad[k] = padding[a], s.out[k] = room / stride[a] + 1;
-    // A step that is never taken may be any size: kernels need not care.
-    s.stride[k] = s.out[k] == 1 ? 1 : stride[a];
-    s.dilation[k] = kernel[a] == 1 ? 1 : dilation[a];
-  }
-  return s;
-}
-
-Dims shape_of(int64_t batch, int64_t channels, const int64_t* sizes, int spatial) {
-  Dims shape{batch, channels};
-  for (int a = 0; a < spatial; a++) shape.push_back(sizes[3 - spatial + a]);
-  return shape;
-}
-
-void require_bias(const Call& call, int i, int64_t channels) {
-  if (!call.has(i)) return;
-  require_same_type(call, 0, i);
-  if (call.in(i).rank() != 1 || call.in(i).size(0) != channels)
-    fail(call, "the bias does not fit", "it must be [" + std::to_string(channels) + "], one number per output channel");
-}
-
-void require_spatial(const Call& call, int i, int spatial) {
-  require_rank(call, i, spatial + 2,
-               spatial == 1   ? "[a, b, length]"
-               : spatial == 2 ? "[a, b, height, width]"
-                              : "[a, b, depth, height, width]");
-}
-
-// y = conv(x, w): inputs x, w[, bias].
-ConvShape forward_shape(const Call& call) {
-  const Tensor &x = call.in(0), &w = call.in(1);
-  return geometry(call, x.size(0), x.size(1), spatial_of(x.shape()), w.size(0), spatial_of(w.shape()));
-}
 template <int kSpatial>
 void infer_forward(const Call& call, Specs& out) {
-  require_type(call, call.in(0).dtype());
-  require_same_type(call, 0, 1);
-  require_spatial(call, 0, kSpatial);
-  require_spatial(call, 1, kSpatial);
-  const ConvShape s = forward_shape(call);
-  if (call.in(1).size(1) * s.groups != s.in_channels)
-    fail(call,
-         "weights for " + std::to_string(call.in(1).size(1)) + " channels per group, input with " +
-             std::to_string(s.in_channels) + " in " + std::to_string(s.groups) + " groups",
-         "weights must be [out, in / groups, kernel…]");
-  require_bias(call, 2, s.out_channels);
+  const ConvShape s = checked_forward_shape(call, kSpatial);
   out.add(call.in(0).dtype(), shape_of(s.batch, s.out_channels, s.out, kSpatial));
 }
 
 // dx from dy and w: inputs dy, w; `size` is the spatial size of x.
 ConvShape grad_input_shape(const Call& call) {
   const Tensor &dy = call.in(0), &w = call.in(1);
-  return geometry(call, dy.size(0), w.size(1) * groups_of(call), call.ints("size"), w.size(0), spatial_of(w.shape()));
+  return conv_geometry(call, dy.size(0), w.size(1) * groups_of(call), call.ints("size"), w.size(0),
+                       spatial_of(w.shape()));
 }
 // dw from x and dy: inputs x, dy; `kernel` is the spatial size of w.
 ConvShape grad_kernel_shape(const Call& call) {
   const Tensor &x = call.in(0), &dy = call.in(1);
-  return geometry(call, x.size(0), x.size(1), spatial_of(x.shape()), dy.size(1), call.ints("kernel"));
+  return conv_geometry(call, x.size(0), x.size(1), spatial_of(x.shape()), dy.size(1), call.ints("kernel"));
 }
 void require_result(const Call& call, int i, const ConvShape& s, int spatial) {
   const Dims expected = shape_of(s.batch, s.out_channels, s.out, spatial);
@@ -159,8 +57,8 @@ Dims transposed_size(const Call& call, int spatial) {
 ConvShape transposed_shape(const Call& call) {
   const Tensor &x = call.in(0), &w = call.in(1);
   const int spatial = x.rank() - 2;
-  return geometry(call, x.size(0), w.size(1) * groups_of(call), transposed_size(call, spatial), w.size(0),
-                  spatial_of(w.shape()));
+  return conv_geometry(call, x.size(0), w.size(1) * groups_of(call), transposed_size(call, spatial), w.size(0),
+                       spatial_of(w.shape()));
 }
 template <int kSpatial>
 void infer_transposed(const Call& call, Specs& out) {
@@ -176,13 +74,6 @@ void infer_transposed(const Call& call, Specs& out) {
   const ConvShape s = transposed_shape(call);
   require_bias(call, 2, s.in_channels);
   out.add(call.in(0).dtype(), shape_of(s.batch, s.in_channels, s.in, kSpatial));
-}
-
-double flop_cost(const ConvShape& s) {  // at about 40 GFLOP/s
-  double macs = static_cast<double>(s.batch) * static_cast<double>(s.out_channels) *
-                static_cast<double>(s.in_channels / s.groups);
-  for (int a = 0; a < 3; a++) macs *= static_cast<double>(s.out[a]) * static_cast<double>(s.kernel[a]);
-  return macs / 20;
 }
 
 void run_forward(const Call& call, const Tensor* out, void* scratch, const Team& team) {
@@ -273,13 +164,13 @@ Tensor bias_gradient(const Tensor& dy) {
   return dy.rank() == 3 ? sum(dy, {0, 2}) : dy.rank() == 4 ? sum(dy, {0, 2, 3}) : sum(dy, {0, 2, 3, 4});
 }
 void gradient_forward(Gradient& g) {
-  const ConvOptions o = options_of(g.call());
+  const ConvOptions o = conv_options_of(g.call());
   if (g.wants(0)) g.set(0, conv_grad_input(g.dy(), g.in(1), spatial_of(g.in(0).shape()), o));
   if (g.wants(1)) g.set(1, conv_grad_kernel(g.in(0), g.dy(), spatial_of(g.in(1).shape()), o));
   if (g.wants(2)) g.set(2, bias_gradient(g.dy()));
 }
 void gradient_transposed(Gradient& g) {
-  const ConvOptions o = options_of(g.call());
+  const ConvOptions o = conv_options_of(g.call());
   if (g.wants(0)) g.set(0, convolve(g.dy(), g.in(1), o));
   if (g.wants(1)) g.set(1, conv_grad_kernel(g.dy(), g.in(0), spatial_of(g.in(1).shape()), o));
   if (g.wants(2)) g.set(2, bias_gradient(g.dy()));
@@ -471,7 +362,7 @@ INGOT_OP(conv_grad_input) = {
     .cost = [](const Call& call) { return flop_cost(grad_input_shape(call)); },
     .gradient =
         [](Gradient& g) {
-          const ConvOptions o = options_of(g.call());
+          const ConvOptions o = conv_options_of(g.call());
           if (g.wants(0)) g.set(0, convolve(g.dy(), g.in(1), o));
           if (g.wants(1)) g.set(1, conv_grad_kernel(g.dy(), g.in(0), spatial_of(g.in(1).shape()), o));
         },
@@ -524,7 +415,7 @@ INGOT_OP(conv_grad_kernel) = {
     .cost = [](const Call& call) { return flop_cost(grad_kernel_shape(call)); },
     .gradient =
         [](Gradient& g) {
-          const ConvOptions o = options_of(g.call());
+          const ConvOptions o = conv_options_of(g.call());
           if (g.wants(0)) g.set(0, conv_grad_input(g.in(1), g.dy(), spatial_of(g.in(0).shape()), o));
           if (g.wants(1)) g.set(1, convolve(g.in(0), g.dy(), o));
         },

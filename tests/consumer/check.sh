@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# check.sh BUILD_DIR WORK_DIR CXX: installs Ingot from BUILD_DIR, then builds and runs the consumer against the installed
-# tree, by CMake and by pkg-config, static and shared.
+# check.sh BUILD_DIR WORK_DIR CXX IO: installs Ingot from BUILD_DIR, then builds and runs the consumer against the installed
+# tree, by CMake and by pkg-config, static and shared; with IO=ON, that of the files library, too.
 set -euo pipefail
 source=$(cd "$(dirname "$0")" && pwd)
-build=$1 work=$2 cxx=$3
+build=$1 work=$2 cxx=$3 io=$4
 rm -rf "$work"
 mkdir -p "$work"
 cmake --install "$build" --prefix "$work/first" >"$work/install.log"
@@ -13,7 +13,8 @@ export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name ingot.pc)")
 libdir=$(pkg-config --variable=libdir ingot)
 
-uses_shared() { readelf -d "$1" | grep -q 'NEEDED.*libingot'; }
+needs() { readelf -d "$1" | grep -o "NEEDED.*$2"; }
+uses_shared() { needs "$1" libingot >/dev/null; }
 expect() {  # expect KIND PROGRAM: it runs, and it is linked as KIND says
   local linked=static
   if uses_shared "$2"; then linked=shared; fi
@@ -22,9 +23,10 @@ expect() {  # expect KIND PROGRAM: it runs, and it is linked as KIND says
 }
 
 for kind in static shared; do
-  cmake -G Ninja -S "$source" -B "$work/$kind" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" -DINGOT_KIND=$kind >"$work/$kind.log"
+  cmake -G Ninja -S "$source" -B "$work/$kind" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" -DINGOT_KIND=$kind -DINGOT_WITH_IO="$io" >"$work/$kind.log"
   cmake --build "$work/$kind" >>"$work/$kind.log" || { cat "$work/$kind.log"; exit 1; }
   expect $kind "$work/$kind/consumer"
+  if [ "$io" = ON ]; then expect $kind "$work/$kind/consumer_io"; fi
 done
 # Words of pkg-config's answers are options: splitting them is the point.
 # shellcheck disable=SC2046
@@ -33,4 +35,13 @@ expect shared "$work/pc-shared"
 # shellcheck disable=SC2046
 "$cxx" -std=c++20 -static $(pkg-config --cflags ingot) "$source/main.cc" -o "$work/pc-static" $(pkg-config --static --libs ingot)
 expect static "$work/pc-static"
+if needs "$libdir/libingot.so" 'lib\(z\|png\)'; then echo "the core library needs what only files do" && exit 1; fi
+if [ "$io" = ON ]; then
+  # shellcheck disable=SC2046
+  "$cxx" -std=c++20 $(pkg-config --cflags ingot_io) "$source/io.cc" -o "$work/pc-io-shared" $(pkg-config --libs ingot_io)
+  expect shared "$work/pc-io-shared"
+  # shellcheck disable=SC2046
+  "$cxx" -std=c++20 -static $(pkg-config --cflags ingot_io) "$source/io.cc" -o "$work/pc-io-static" $(pkg-config --static --libs ingot_io)
+  expect static "$work/pc-io-static"
+fi
 if [ -x "$prefix/bin/ingot" ]; then "$prefix/bin/ingot" --version; fi

@@ -58,6 +58,15 @@ TEST(ParameterSlab, MovesParametersIntoOneBlock) {
   }
 }
 
+TEST(ParameterSlab, SharedParametersAreOne) {
+  Tensor a = count_up({2, 3}), b = ones({4}), again = a;
+  const ParameterSlab slab({{"a", &a}, {"b", &b}, {"again", &again}});
+  EXPECT_EQ(slab.size(), 2u);
+  EXPECT_EQ(slab.count(), 6 + 4);
+  EXPECT_EQ(a.raw(), again.raw());
+  EXPECT_TRUE(again.shares_storage(slab.values()));
+}
+
 TEST(ParameterSlab, RefusesWithASentence) {
   Tensor a = ones({3}), b = ones({3}), wide = ones({3}, kF64), index = ones({3}, kI64), none;
   Tensor view = slice(a, 0, 1, 3, 1);
@@ -68,15 +77,21 @@ TEST(ParameterSlab, RefusesWithASentence) {
   EXPECT_REFUSED(ParameterSlab({{"a", &a}, {"n", nullptr}}), "\"n\" is undefined");
   EXPECT_REFUSED(ParameterSlab({{"a", &a}, {"w", &wide}}), "one type");
   EXPECT_REFUSED(ParameterSlab({{"i", &index}}), "f32 or f64");
-  EXPECT_REFUSED(ParameterSlab({{"a", &a}, {"b", &a}}), "share memory");
-  EXPECT_REFUSED(ParameterSlab({{"a", &a}, {"v", &view}}), "share memory");
+  EXPECT_REFUSED(ParameterSlab({{"a", &a}, {"b", &a}}), "share");
+  EXPECT_REFUSED(ParameterSlab({{"a", &a}, {"v", &view}}), "share some of their memory");
   EXPECT_EQ(a.raw(), before) << "a refused list must not move anything";
 }
 
 TEST(RecordUpdate, UpdatesEveryParameterAndNothingElse) {
-  const Optimizer optimizers[] = {optim::Sgd{.lr = 0.5f}, optim::Sgd{.lr = 0.5f, .momentum = 0.9, .nesterov = true},
-                                  optim::Adam{.lr = 0.5f, .weight_decay = 0.1}, optim::AdamW{.lr = 0.5f}};
-  const int slots[] = {0, 1, 2, 2};
+  const Optimizer optimizers[] = {optim::Sgd{.lr = 0.5f},
+                                  optim::Sgd{.lr = 0.5f, .momentum = 0.9, .nesterov = true},
+                                  optim::Adam{.lr = 0.5f, .weight_decay = 0.1},
+                                  optim::AdamW{.lr = 0.5f},
+                                  optim::RmsProp{.lr = 0.5f},
+                                  optim::RmsProp{.lr = 0.1f, .momentum = 0.9},
+                                  optim::Adagrad{.lr = 0.5f},
+                                  optim::Lion{.lr = 0.5f, .weight_decay = 0.1}};
+  const int slots[] = {0, 1, 2, 2, 1, 2, 1, 1};
   for (size_t k = 0; k < std::size(optimizers); k++) {
     Tensor a = ones({3}), b = ones({2, 2});
     const ParameterSlab slab({{"a", &a}, {"b", &b}});
@@ -122,6 +137,12 @@ TEST(RecordUpdate, RefusesWithASentence) {
   EXPECT_REFUSED(record_update(optim::Adam{.eps = 0}, slab, state, lr, step), "eps");
   EXPECT_REFUSED(record_update(optim::Adam{.beta1 = 1}, slab, state, lr, step), "beta1");
   EXPECT_REFUSED(record_update(optim::AdamW{.clip_norm = -1}, slab, state, lr, step), "clip_norm");
+  const Tensor one = zeros({1, slab.values().numel()});
+  EXPECT_REFUSED(record_update(optim::RmsProp{.alpha = 1}, slab, one, lr, step), "alpha");
+  EXPECT_REFUSED(record_update(optim::RmsProp{.eps = 0}, slab, one, lr, step), "eps");
+  EXPECT_REFUSED(record_update(optim::Adagrad{.weight_decay = -1}, slab, one, lr, step), "weight_decay");
+  EXPECT_REFUSED(record_update(optim::Lion{.beta2 = 2}, slab, one, lr, step), "beta2");
+  EXPECT_REFUSED(record_update(optim::Lion{.clip_value = -2}, slab, one, lr, step), "clip_value");
   EXPECT_REFUSED(record_update(optim::Sgd{.nesterov = true}, slab, {}, lr, step), "nesterov");
 }
 

@@ -140,6 +140,12 @@ const Run kRuns[] = {
     {"mlp_adam", make<Mlp>, optim::Adam{.lr = 1.0f / 256}},
     {"mlp_sgd_momentum", make<Mlp>, optim::Sgd{.lr = 1.0f / 16, .momentum = 0.9}},
     {"mlp_adamw_clipped", make<Mlp>, optim::AdamW{.lr = 1.0f / 256, .weight_decay = 0.01, .clip_norm = 0.25}},
+    // with an eps that keeps units which wake up late from jumping: their first gradients are all rounding
+    {"mlp_rmsprop", make<Mlp>, optim::RmsProp{.lr = 1.0f / 1024, .eps = 1e-3, .weight_decay = 0.01}},
+    {"mlp_rmsprop_momentum", make<Mlp>,
+     optim::RmsProp{.lr = 1.0f / 2048, .eps = 1e-3, .momentum = 0.5, .clip_norm = 0.25}},
+    {"mlp_adagrad", make<Mlp>, optim::Adagrad{.lr = 1.0f / 64, .weight_decay = 0.01}},
+    {"mlp_lion", make<Mlp>, optim::Lion{.lr = 1.0f / 1024, .weight_decay = 0.1}},
     {"dqn_adam", make<Dqn>, optim::Adam{.lr = 1.0f / 1024}},
 };
 

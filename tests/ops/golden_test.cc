@@ -58,6 +58,8 @@ TEST(GoldenFile, CoversTheTable) {
       {"permutation", "random"},
       {"dropout", "random"},
       {"map", "the user's own function"},
+      {"max_pool_taps", "max_pool2d told otherwise; see tests/graph/pool_pass_test.cc"},
+      {"conv2d_max_pool", "conv2d and max_pool2d in one; see tests/graph/pool_pass_test.cc"},
       {"sgd_step", "see optim_golden_test.cc"},
       {"sgd_momentum_step", "see optim_golden_test.cc"},
       {"adam_step", "see optim_golden_test.cc"},

@@ -1,0 +1,36 @@
+# The files library (libingot_io.a, libingot_io.so): the room io on top of the library, for those who have zlib and libpng.
+find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
+find_package(nlohmann_json REQUIRED)
+target_link_libraries(ingot_io PUBLIC ZLIB::ZLIB PNG::PNG PRIVATE nlohmann_json::nlohmann_json)
+
+function(ingot_io_library target kind core export_name)
+  add_library(${target} ${kind} $<TARGET_OBJECTS:ingot_io>)
+  add_library(ingot::${export_name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ingot_io EXPORT_NAME ${export_name} LINKER_LANGUAGE CXX)
+  target_link_libraries(${target} PUBLIC ${core} PRIVATE ZLIB::ZLIB PNG::PNG)
+  install(TARGETS ${target} EXPORT IngotIoTargets)
+endfunction()
+
+ingot_io_library(ingot_io_static STATIC ingot_static io_static)
+add_library(ingot::io ALIAS ingot_io_static)
+if(INGOT_LTO)
+  add_custom_command(TARGET ingot_io_static POST_BUILD VERBATIM
+    COMMAND ${CMAKE_OBJCOPY} --wildcard -R ".gnu.lto_*" -R ".gnu.debuglto_*" -N "__gnu_lto_*" $<TARGET_FILE:ingot_io_static>)
+endif()
+if(INGOT_SHARED)
+  ingot_io_library(ingot_io_shared SHARED ingot_shared io_shared)
+  set_target_properties(ingot_io_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+                                                   LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/ingot.map)
+  target_link_options(ingot_io_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/ingot.map -Wl,--gc-sections)
+  if(NOT INGOT_SANITIZE)
+    target_link_options(ingot_io_shared PRIVATE -Wl,--no-undefined)
+  endif()
+  if(INGOT_LTO)
+    target_link_options(ingot_io_shared PRIVATE -flto=auto)
+  endif()
+endif()
+
+install(EXPORT IngotIoTargets NAMESPACE ingot:: DESTINATION ${package_dir})
+configure_file(cmake/ingot_io.pc.in ingot_io.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/ingot_io.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,11 @@
+// The directory of a safetensors file, for all that read one.
+#pragma once
+#include "ingot/io.h"
+#include "io/source.h"
+
+namespace ingot::io {
+
+/// Reads and checks the header; the source then stands at the first element.
+SafeTensorsInfo read_directory(Source& source);
+
+}  // namespace ingot::io

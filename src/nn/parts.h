@@ -1,0 +1,20 @@
+// What the files of modules share.
+#pragma once
+#include "ingot/module.h"
+
+namespace ingot::nn {
+
+/// Do two handles look at the same elements in the same way? So a shared parameter is known.
+bool same_elements(const Tensor& a, const Tensor& b);
+
+/// Sees every module that is called on this thread.
+struct CallWatch {
+  virtual ~CallWatch() = default;
+  virtual void enter(Module& m) = 0;
+  virtual void leave(Module& m) = 0;
+  virtual void result(Module& m, const Tensor& y) = 0;
+};
+/// Puts another in place (or none); returns the one before.
+CallWatch* set_call_watch(CallWatch* watch);
+
+}  // namespace ingot::nn

@@ -1,0 +1,139 @@
+// States of modules: out, in, and from one to another.
+#include <set>
+#include <unordered_map>
+
+#include "ingot/error.h"
+#include "ingot/module.h"
+#include "ingot/ops.h"
+#include "nn/parts.h"
+
+namespace ingot::nn {
+namespace {
+
+class Listing final : public Parts {
+ public:
+  std::vector<NamedTensor> found;
+
+ protected:
+  void tensor(const std::string& path, Tensor& t, bool) override { found.push_back({path, t}); }
+};
+
+// Tensors without their names: made once per thread, it walks a model without taking memory.
+class Handles final : public Parts {
+ public:
+  struct Handle {
+    const Tensor* tensor;
+    bool trained;
+  };
+  const std::vector<Handle>& of(Module& m) {
+    found_.clear();
+    visit(m);
+    return found_;
+  }
+
+ protected:
+  void tensor(const std::string&, Tensor& t, bool trained) override { found_.push_back({&t, trained}); }
+
+ private:
+  std::vector<Handle> found_;
+};
+
+bool is_real(DType t) { return is_float(t) || t == kF16 || t == kBF16; }
+
+std::string described(const Tensor& t) { return std::string(name(t.dtype())) + " " + to_string(t.shape()); }
+
+// "missing a, b": the first few of a list.
+void put_list(std::string& text, const char* what, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  constexpr size_t kMost = 12;
+  text += (text.empty() ? "" : "; ") + std::string(what) + " ";
+  for (size_t i = 0; i < std::min(names.size(), kMost); i++) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kMost) text += ", and " + std::to_string(names.size() - kMost) + " more";
+}
+
+[[noreturn]] void fail_copy(Module& dst, Module& src) {
+  const std::vector<NamedTensor> to = dst.state_dict(), from = src.state_dict();
+  for (size_t i = 0; i < std::min(to.size(), from.size()); i++)
+    if (to[i].name != from[i].name || !(to[i].tensor.shape() == from[i].tensor.shape()) ||
+        to[i].tensor.dtype() != from[i].tensor.dtype())
+      throw Error("copy_parameters: " + to[i].name + " is " + described(to[i].tensor) + ", but " + from[i].name +
+                  " is " + described(from[i].tensor) + " — both modules must have the same structure");
+  throw Error("copy_parameters: " + std::to_string(to.size()) + " and " + std::to_string(from.size()) +
+              " tensors — both modules must have the same structure");
+}
+
+}  // namespace
+
+std::vector<NamedTensor> Module::state_dict() {
+  Listing list;
+  list.visit(*this);
+  return std::move(list.found);
+}
+
+StateDifference Module::load_state_dict(std::span<const NamedTensor> state, bool strict) {
+  std::unordered_map<std::string, const Tensor*> given;
+  std::vector<std::string> wrong;
+  for (const NamedTensor& t : state)
+    if (!given.emplace(t.name, &t.tensor).second) wrong.push_back(t.name + " (twice)");
+  StateDifference difference;
+  const std::vector<NamedTensor> own = state_dict();
+  for (const NamedTensor& t : own) {
+    const auto found = given.find(t.name);
+    if (found == given.end()) {
+      difference.missing.push_back(t.name);
+      continue;
+    }
+    const Tensor& from = *found->second;
+    if (!from.defined())
+      wrong.push_back(t.name + " (undefined)");
+    else if (!(from.shape() == t.tensor.shape()) || is_real(from.dtype()) != is_real(t.tensor.dtype()))
+      wrong.push_back(t.name + " (" + described(from) + " for " + described(t.tensor) + ")");
+  }
+  std::set<std::string> names;
+  for (const NamedTensor& t : own) names.insert(t.name);
+  for (const NamedTensor& t : state)
+    if (!names.contains(t.name)) difference.unexpected.push_back(t.name);
+
+  std::string text;
+  if (strict) {
+    put_list(text, "missing", difference.missing);
+    put_list(text, "unexpected", difference.unexpected);
+  }
+  put_list(text, "of the wrong shape or type:", wrong);
+  if (!text.empty())
+    throw Error("load_state_dict: the state is not this module's: " + text +
+                (strict && wrong.empty() ? " — pass strict = false to load what fits" : " — is it another model's?"));
+  for (const NamedTensor& t : own)
+    if (const auto found = given.find(t.name); found != given.end()) {
+      if (found->second->dtype() == t.tensor.dtype())
+        copy_into(t.tensor, *found->second);
+      else
+        to_into(t.tensor, *found->second, t.tensor.dtype());
+    }
+  return difference;
+}
+
+void copy_parameters(Module& dst, Module& src, double tau) {
+  if (!(tau >= 0 && tau <= 1)) throw Error("copy_parameters: tau = " + std::to_string(tau) + " — it lies in 0 … 1");
+  thread_local Handles of_dst, of_src;
+  const auto &to = of_dst.of(dst), &from = of_src.of(src);
+  bool fits = to.size() == from.size();
+  for (size_t i = 0; fits && i < to.size(); i++)
+    fits = to[i].trained == from[i].trained && to[i].tensor->dtype() == from[i].tensor->dtype() &&
+           to[i].tensor->shape() == from[i].tensor->shape();
+  if (!fits) fail_copy(dst, src);
+  for (size_t i = 0; i < to.size(); i++) {
+    const Tensor &d = *to[i].tensor, &s = *from[i].tensor;
+    bool again = same_elements(d, s);
+    for (size_t k = 0; k < i && !again; k++) again = same_elements(*to[k].tensor, d);  // shared: once is enough
+    if (again || (tau < 1 && !to[i].trained)) continue;
+    if (tau == 1) {
+      copy_into(d, s);
+    } else {
+      multiply_into(d, d, 1 - tau);
+      add_scaled_into(d, d, s, tau);
+    }
+  }
+}
+
+}  // namespace ingot::nn

@@ -1,0 +1,202 @@
+// A training run as tensors and text, and back: to the bit.
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "ingot/error.h"
+#include "ingot/functions.h"
+#include "ingot/ops.h"
+#include "nn/trainer_impl.h"
+
+namespace ingot::nn {
+namespace {
+
+constexpr const char* kFormat = "ingot training state 1";
+
+std::string exact(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
+// Reads the values of a state; what is missing or no number is an Error.
+class Values {
+ public:
+  explicit Values(const std::map<std::string, std::string>& values) : values_(values) {}
+  const std::string& text(const std::string& key) const {
+    const auto found = values_.find(key);
+    if (found == values_.end())
+      throw Error("training state: \"" + key + "\" is missing — the file is not a checkpoint of a training run");
+    return found->second;
+  }
+  double real(const std::string& key) const { return number<double>(key); }
+  int64_t count(const std::string& key) const {
+    const int64_t value = number<int64_t>(key);
+    if (value < 0) throw Error("training state: \"" + key + "\" is negative — the checkpoint is damaged");
+    return value;
+  }
+
+ private:
+  template <class T>
+  T number(const std::string& key) const {
+    const std::string& s = text(key);
+    T value{};
+    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
+    if (error != std::errc() || end != s.data() + s.size())
+      throw Error("training state: \"" + key + "\" is \"" + s + "\", no number — the checkpoint is damaged");
+    return value;
+  }
+  const std::map<std::string, std::string>& values_;
+};
+
+const NamedTensor* find(const TrainingState& state, const std::string& name) {
+  for (const NamedTensor& t : state.tensors)
+    if (t.name == name) return &t;
+  return nullptr;
+}
+
+// The tensor of that name, of exactly that type and shape.
+const Tensor& same(const TrainingState& state, const std::string& name, const Tensor& like) {
+  const NamedTensor* found = find(state, name);
+  if (found == nullptr)
+    throw Error("training state: \"" + name + "\" is missing — it was saved by a run with other options");
+  const Tensor& t = found->tensor;
+  if (t.dtype() != like.dtype() || !(t.shape() == like.shape()))
+    throw Error("training state: \"" + name + "\" is " + ingot::name(t.dtype()) + " " + to_string(t.shape()) +
+                ", not " + ingot::name(like.dtype()) + " " + to_string(like.shape()) +
+                " — it was saved by a run of another model or optimiser");
+  return t;
+}
+
+std::vector<NamedTensor> with_prefix(const TrainingState& state, const std::string& prefix) {
+  std::vector<NamedTensor> found;
+  for (const NamedTensor& t : state.tensors)
+    if (t.name.starts_with(prefix)) found.push_back({t.name.substr(prefix.size()), t.tensor});
+  return found;
+}
+
+// History as a table of f64, a row per epoch.
+constexpr int64_t kEpochColumns = 6;
+Tensor history_table(const std::vector<EpochResult>& history, int64_t metrics) {
+  Tensor table = Tensor::empty({static_cast<int64_t>(history.size()), kEpochColumns + 2 * (metrics + 1)}, kF64);
+  double* at = table.data<double>();
+  for (const EpochResult& e : history) {
+    for (const double v : {static_cast<double>(e.epoch), e.tested ? 1.0 : 0.0, e.best ? 1.0 : 0.0,
+                           static_cast<double>(e.lr), e.seconds, e.samples_per_second})
+      *at++ = v;
+    for (const Scores* s : {&e.train, &e.test}) {
+      *at++ = s->loss;
+      for (int64_t i = 0; i < metrics; i++)
+        *at++ = s->metrics.empty() ? std::nan("") : s->metrics[static_cast<size_t>(i)];
+    }
+  }
+  return table;
+}
+
+std::vector<EpochResult> history_of(const Tensor& table, int64_t metrics) {
+  if (table.dtype() != kF64 || table.rank() != 2 || table.size(1) != kEpochColumns + 2 * (metrics + 1))
+    throw Error("training state: the history does not fit — it was saved by a run with other metrics");
+  std::vector<EpochResult> history;
+  const std::vector<double> values = table.to_vector<double>();
+  const double* at = values.data();
+  for (int64_t row = 0; row < table.size(0); row++) {
+    EpochResult e{.epoch = static_cast<int64_t>(at[0]),
+                  .train = {},
+                  .test = {},
+                  .tested = at[1] != 0,
+                  .best = at[2] != 0,
+                  .lr = static_cast<float>(at[3]),
+                  .seconds = at[4],
+                  .samples_per_second = at[5]};
+    at += kEpochColumns;
+    for (Scores* s : {&e.train, &e.test}) {
+      s->loss = *at++;
+      s->metrics.assign(at, at + metrics);
+      at += metrics;
+    }
+    history.push_back(std::move(e));
+  }
+  return history;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> Trainer::weights() {
+  std::vector<NamedTensor> all = impl_->model.state_dict();
+  const Tensor &values = impl_->slab.values(), &averages = impl_->updates.averages();
+  if (averages.defined())
+    for (NamedTensor& t : all)
+      if (t.tensor.shares_storage(values)) {
+        const ptrdiff_t at = static_cast<std::byte*>(t.tensor.raw()) - static_cast<std::byte*>(values.raw());
+        t.tensor = averages.view(static_cast<std::byte*>(averages.raw()) + at, t.tensor.shape(), t.tensor.strides());
+      }
+  return all;
+}
+
+TrainingState Trainer::state() {
+  const Impl& t = *impl_;
+  TrainingState state;
+  for (NamedTensor& p : impl_->model.state_dict()) state.tensors.push_back({"model." + p.name, p.tensor});
+  if (t.updates.state().defined()) state.tensors.push_back({"optimizer.state", t.updates.state()});
+  if (t.updates.averages().defined()) state.tensors.push_back({"averages", t.updates.averages()});
+  if (t.options.accumulate > 1) state.tensors.push_back({"gradients", t.slab.gradients()});
+  for (const NamedTensor& b : t.best_weights) state.tensors.push_back({"best." + b.name, b.tensor});
+  state.tensors.push_back({"history", history_table(t.history, static_cast<int64_t>(t.options.metrics.size()))});
+  state.values = {{"format", kFormat},
+                  {"epoch", std::to_string(t.epoch)},
+                  {"position.epoch", std::to_string(t.position.epoch)},
+                  {"position.batch", std::to_string(t.position.batch)},
+                  {"updates", std::to_string(t.updates.steps())},
+                  {"batches", std::to_string(t.updates.batches())},
+                  {"sum.samples", exact(t.sums.samples)},
+                  {"sum.loss", exact(t.sums.loss)},
+                  {"seconds", exact(t.seconds)},
+                  {"best", exact(t.best)},
+                  {"worse_epochs", std::to_string(t.worse_epochs)}};
+  for (size_t i = 0; i < t.sums.metrics.size(); i++)
+    state.values["sum." + t.options.metrics[i].name] = exact(t.sums.metrics[i]);
+  return state;
+}
+
+void Trainer::load_state(const TrainingState& state) {
+  Impl& t = *impl_;
+  const Values values(state.values);
+  if (values.text("format") != kFormat)
+    throw Error("training state: its format is \"" + values.text("format") + "\" — this program reads \"" + kFormat +
+                "\"");
+  // Everything is read and checked before anything changes.
+  const int64_t metrics = static_cast<int64_t>(t.options.metrics.size());
+  const NamedTensor* table = find(state, "history");
+  if (table == nullptr) throw Error("training state: the history is missing — the checkpoint is damaged");
+  std::vector<EpochResult> history = history_of(table->tensor, metrics);
+  Sums sums{.samples = values.real("sum.samples"), .loss = values.real("sum.loss"), .metrics = {}};
+  for (const Metric& m : t.options.metrics) sums.metrics.push_back(values.real("sum." + m.name));
+  const data::Position position{values.count("position.epoch"), values.count("position.batch")};
+  const int64_t epoch = values.count("epoch"), steps = values.count("updates"), batches = values.count("batches");
+  const double seconds = values.real("seconds"), best = values.real("best");
+  const int64_t worse_epochs = values.count("worse_epochs");
+  std::vector<std::pair<Tensor, Tensor>> copies;
+  const auto take = [&](const char* name, const Tensor& into) {
+    if (into.defined()) copies.emplace_back(into, same(state, name, into));
+  };
+  take("optimizer.state", t.updates.state());
+  take("averages", t.updates.averages());
+  if (t.options.accumulate > 1) take("gradients", t.slab.gradients());
+
+  t.model.load_state_dict(with_prefix(state, "model."));
+  for (const auto& [into, from] : copies) copy_into(into, from);
+  t.best_weights.clear();
+  if (t.options.keep_best)
+    for (const NamedTensor& b : with_prefix(state, "best.")) t.best_weights.push_back({b.name, clone(b.tensor)});
+  t.updates.set_counters(steps, batches);
+  t.epoch = epoch;
+  t.position = position;
+  t.sums = std::move(sums);
+  t.sums.mean(t.running);
+  t.seconds = seconds;
+  t.best = best;
+  t.worse_epochs = worse_epochs;
+  t.history = std::move(history);
+}
+
+}  // namespace ingot::nn

@@ -1,0 +1,48 @@
+// Models that PyTorch wrote (tools/golden_interop.py): the same numbers here, and the same file back.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "ingot/functions.h"
+#include "ingot/io.h"
+#include "ingot/nn.h"
+#include "ingot/ops.h"
+
+namespace ingot {
+namespace {
+
+const std::string kFolder = INGOT_TEST_DIR "/goldens/interop/";
+
+// Loads the weights, compares what the model makes of x, and saves what it then has.
+void expect_the_same(const std::string& name, nn::Layer& model) {
+  const io::SafeTensors weights = io::load_safetensors(kFolder + name + ".safetensors");
+  model.load_state_dict(weights.tensors);
+  model.eval();
+  const io::SafeTensors values = io::load_safetensors(kFolder + name + "_values.safetensors");
+  const Tensor &x = values["x"], &y = values["y"];
+  EXPECT_LT(max(abs(model(x) - y)).item(), 2e-6f);
+  Plan plan = compile([&](const Tensor& in) { return model(in); }, {InputSpec(x.shape(), x.dtype())}, {.frozen = true});
+  EXPECT_LT(max(abs(plan.run(x)[0] - y)).item(), 2e-6f);
+
+  const std::string path = testing::TempDir() + "ingot_interop_" + name + ".safetensors";
+  io::save_safetensors(path, model.state_dict());
+  EXPECT_EQ(io::read_file(path), io::read_file(kFolder + name + ".safetensors"));
+  std::filesystem::remove(path);
+}
+
+TEST(Interop, Cnn) {
+  nn::Sequential net{nn::Conv2d(1, 4, 3, {.padding = {1, 1}}, /*with_bias=*/false),
+                     nn::BatchNorm2d(4),
+                     nn::ReLU(),
+                     nn::MaxPool2d(2),
+                     nn::Conv2d(4, 6, 3),
+                     nn::BatchNorm2d(6),
+                     nn::ReLU(),
+                     nn::Flatten(),
+                     nn::Dropout(0.5),
+                     nn::Linear(24, 10)};
+  expect_the_same("cnn", net);
+}
+
+}  // namespace
+}  // namespace ingot

@@ -1,0 +1,3 @@
+#include "fuzz.h"
+
+INGOT_FUZZ(ingot::io::parse_idx(b, kFuzzLimits))

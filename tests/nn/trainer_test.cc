@@ -1,0 +1,244 @@
+// The trainer: what it learns, reports, saves and refuses.
+#include "ingot/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ingot/error.h"
+#include "ingot/functions.h"
+#include "ingot/layers.h"
+#include "ingot/memory.h"
+#include "ingot/ops.h"
+#include "ingot/threads.h"
+
+namespace ingot {
+namespace {
+
+// Points in a square, labelled by quarter: 100 of them, so that batches of 16 leave a rest of 4.
+struct Quarters {
+  Tensor x = uniform({100, 2}, 7, -1, 1);
+  Tensor y = Tensor::empty({100}, kI64);
+  data::TensorDataset all;
+  Quarters() : all(label(), y) {}
+  Tensor label() {
+    for (int64_t i = 0; i < 100; i++)
+      y.at<int64_t>({i}) = (x.at<float>({i, 0}) > 0 ? 1 : 0) + (x.at<float>({i, 1}) > 0 ? 2 : 0);
+    return x;
+  }
+};
+const Quarters kQuarters;
+
+nn::Sequential network() {
+  nn::set_seed(1);
+  nn::Sequential net{nn::Linear(2, 16), nn::ReLU()};
+  net.add(nn::Linear(16, 4));
+  return net;
+}
+
+// A run with everything that has a state: shuffling, momentum, averages, a schedule.
+struct Training {
+  nn::Sequential net = network();
+  nn::Trainer trainer;
+  data::Loader train{kQuarters.all, {.batch = 16, .shuffle = true, .seed = 3}};
+  data::Loader test{kQuarters.all, {.batch = 64}};
+
+  static nn::TrainerOptions usual(int64_t epochs = 12) {
+    nn::TrainerOptions options;
+    options.epochs = epochs;
+    options.schedule = schedule::cosine();
+    options.ema = 0.9;
+    options.metrics = {nn::accuracy_metric()};
+    return options;
+  }
+  explicit Training(const nn::TrainerOptions& options = usual(), const Optimizer& optimizer = optim::Adam{.lr = 0.02f})
+      : trainer(net, nn::cross_entropy, optimizer, options) {}
+};
+
+std::vector<std::vector<float>> values(const std::vector<NamedTensor>& tensors) {
+  std::vector<std::vector<float>> all;
+  for (const NamedTensor& t : tensors)
+    if (t.tensor.dtype() == kF32) all.push_back(t.tensor.to_vector<float>());
+  return all;
+}
+
+// A state as it comes back from a file: in memory of its own.
+nn::TrainingState copy_of(const nn::TrainingState& state) {
+  nn::TrainingState copy{.tensors = {}, .values = state.values};
+  for (const NamedTensor& t : state.tensors) copy.tensors.push_back({t.name, clone(t.tensor)});
+  return copy;
+}
+
+TEST(Trainer, LearnsAndReports) {
+  Training run(Training::usual(40));
+  int64_t batches = 0;
+  run.trainer.on_batch = [&](const nn::BatchResult& b) {
+    batches++;
+    EXPECT_EQ(b.batches, 7);
+    EXPECT_EQ(b.batch, (batches - 1) % 7 + 1);
+    EXPECT_EQ(b.epoch, (batches - 1) / 7 + 1);
+    EXPECT_GT(b.samples_per_second, 0);
+    if (b.batch == 1) EXPECT_EQ(b.mean.loss, b.loss);
+  };
+  EXPECT_TRUE(run.trainer.fit(run.train, &run.test));
+  EXPECT_EQ(batches, 40 * 7);
+  EXPECT_EQ(run.trainer.updates().steps(), 40 * 7);
+  const auto& history = run.trainer.history();
+  ASSERT_EQ(history.size(), 40u);
+  EXPECT_LT(history.back().train.loss, 0.3 * history.front().train.loss);
+  EXPECT_GT(history.back().test.metrics[0], 0.93);
+  EXPECT_TRUE(history.front().best);
+  EXPECT_LT(history.back().lr, 1e-3f) << "the schedule ends low";
+  // The scores are those of the samples, whatever the batches.
+  const nn::Scores scores = run.trainer.evaluate(run.test);
+  const Tensor logits = clone(run.trainer.predict(kQuarters.x));
+  EXPECT_NEAR(scores.loss, nn::cross_entropy_loss(logits, kQuarters.y).item<double>(), 1e-5);
+  int64_t right = 0;
+  const std::vector<int64_t> guesses = argmax(logits, {-1}).to_vector<int64_t>();
+  for (int64_t i = 0; i < 100; i++) right += guesses[static_cast<size_t>(i)] == kQuarters.y.at<int64_t>({i}) ? 1 : 0;
+  EXPECT_NEAR(scores.metrics[0], static_cast<double>(right) / 100, 1e-9);
+  EXPECT_EQ(scores.loss, history.back().test.loss);
+}
+
+// Stopped after any batch and gone on with in a trainer of its own, a run ends in the same bits.
+TEST(Trainer, GoesOnToTheBit) {
+  Training whole;
+  whole.trainer.fit(whole.train, &whole.test);
+  for (const int64_t stop_after : {1, 6, 7, 8, 20, 83}) {
+    Training first;
+    int64_t batches = 0;
+    first.trainer.on_batch = [&](const nn::BatchResult&) {
+      if (++batches == stop_after) first.trainer.stop();
+    };
+    EXPECT_FALSE(first.trainer.fit(first.train, &first.test));
+    const nn::TrainingState saved = copy_of(first.trainer.state());
+    Training second;
+    fill(*second.net.named_parameters()[0].tensor, 0.5);  // what it begins with must not matter
+    second.trainer.load_state(saved);
+    EXPECT_TRUE(second.trainer.fit(second.train, &second.test));
+    EXPECT_EQ(values(second.trainer.state().tensors), values(whole.trainer.state().tensors)) << stop_after;
+    ASSERT_EQ(second.trainer.history().size(), whole.trainer.history().size());
+    for (size_t i = 0; i < whole.trainer.history().size(); i++) {
+      EXPECT_EQ(second.trainer.history()[i].train.loss, whole.trainer.history()[i].train.loss) << i;
+      EXPECT_EQ(second.trainer.history()[i].test.metrics, whole.trainer.history()[i].test.metrics) << i;
+    }
+  }
+}
+
+TEST(Trainer, GoesOnInTheMiddleOfAnAccumulatedUpdate) {
+  nn::TrainerOptions options = Training::usual(4);
+  options.accumulate = 3;
+  Training whole(options), first(options), second(options);
+  whole.trainer.fit(whole.train);
+  EXPECT_EQ(whole.trainer.updates().steps(), 28 / 3);
+  int64_t batches = 0;
+  first.trainer.on_batch = [&](const nn::BatchResult&) {
+    if (++batches == 10) first.trainer.stop();
+  };
+  first.trainer.fit(first.train);
+  second.trainer.load_state(copy_of(first.trainer.state()));
+  second.trainer.fit(second.train);
+  EXPECT_EQ(values(second.trainer.weights()), values(whole.trainer.weights()));
+}
+
+TEST(Trainer, SameBitsAtAnyThreadCount) {
+  const int before = threads();
+  std::vector<std::vector<float>> results[2];
+  for (const int n : {1, 2}) {
+    set_threads(n);
+    Training run(Training::usual(3));
+    run.trainer.fit(run.train, &run.test);
+    results[n - 1] = values(run.trainer.state().tensors);
+  }
+  set_threads(before);
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST(Trainer, AllocatesNothingPerBatch) {
+  Training run(Training::usual(6));
+  uint64_t before = 0;
+  run.trainer.on_batch = [&](const nn::BatchResult& b) {
+    if (b.epoch == 2 && b.batch == 1) before = memory_stats().allocations;
+    if (b.epoch == 6) EXPECT_EQ(memory_stats().allocations, before);
+  };
+  run.trainer.fit(run.train, &run.test);
+  EXPECT_GT(before, 0u);
+}
+
+TEST(Trainer, StopsWhenNothingGetsBetter) {
+  nn::TrainerOptions options = Training::usual(100);
+  options.patience = 3;
+  options.ema = 0;
+  options.keep_best = true;
+  Training run(options, optim::Sgd{.lr = 0});
+  EXPECT_TRUE(run.trainer.fit(run.train, &run.test));
+  EXPECT_EQ(run.trainer.history().size(), 4u) << "the first is the best, three are not better";
+  run.trainer.restore_best();
+}
+
+TEST(Trainer, RestoresTheBestWeights) {
+  nn::TrainerOptions options = Training::usual(8);
+  options.keep_best = true;
+  options.schedule = [](int64_t step, int64_t) { return step < 28 ? 1.0 : 500.0; };  // ruins what it learned
+  Training run(options);
+  run.trainer.fit(run.train, &run.test);
+  double best = 0;
+  for (const nn::EpochResult& e : run.trainer.history()) best = std::max(best, e.test.metrics[0]);
+  nn::Sequential net = network();
+  EXPECT_LT(run.trainer.history().back().test.metrics[0], best);
+  run.trainer.restore_best();
+  net.load_state_dict(run.net.state_dict());
+  int64_t right = 0;
+  const std::vector<int64_t> guesses = argmax(net(kQuarters.x), {-1}).to_vector<int64_t>();
+  for (int64_t i = 0; i < 100; i++) right += guesses[static_cast<size_t>(i)] == kQuarters.y.at<int64_t>({i}) ? 1 : 0;
+  EXPECT_NEAR(static_cast<double>(right) / 100, best, 1e-6);
+}
+
+template <class F>
+std::string refusal(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "not refused";
+}
+#define EXPECT_REFUSED(expression, mention) \
+  EXPECT_NE(refusal([&] { expression; }).find(mention), std::string::npos) << refusal([&] { expression; })
+
+TEST(Trainer, RefusesWithASentence) {
+  nn::TrainerOptions options = Training::usual();
+  options.schedule = [](int64_t step, int64_t) { return step < 9 ? 1.0 : INFINITY; };
+  Training lost(options);
+  EXPECT_REFUSED(lost.trainer.fit(lost.train), "in epoch 2, batch 4");
+
+  Training run;
+  run.trainer.fit(run.train);
+  const nn::TrainingState good = copy_of(run.trainer.state());
+  Training fresh, sgd(Training::usual(), optim::Sgd{});
+  const auto before = values(fresh.net.state_dict());
+  const auto refuse = [&](auto change, const char* mention) {
+    nn::TrainingState bad = good;
+    change(bad);
+    EXPECT_REFUSED(fresh.trainer.load_state(bad), mention);
+    EXPECT_EQ(values(fresh.net.state_dict()), before) << "nothing has changed";
+  };
+  refuse([](auto& s) { s.values.erase("epoch"); }, "\"epoch\" is missing");
+  refuse([](auto& s) { s.values["updates"] = "many"; }, "no number");
+  refuse([](auto& s) { s.values["batches"] = "-3"; }, "negative");
+  refuse([](auto& s) { s.values["format"] = "ingot training state 9"; }, "format");
+  refuse([](auto& s) { std::erase_if(s.tensors, [](auto& t) { return t.name == "averages"; }); }, "\"averages\"");
+  refuse([](auto& s) { std::erase_if(s.tensors, [](auto& t) { return t.name == "model.0.bias"; }); }, "0.bias");
+  refuse([](auto& s) { std::erase_if(s.tensors, [](auto& t) { return t.name == "history"; }); }, "history");
+  refuse(
+      [](auto& s) {
+        for (auto& t : s.tensors)
+          if (t.name == "optimizer.state") t.tensor = zeros({1, 4});
+      },
+      "another model or optimiser");
+  EXPECT_REFUSED(Training(Training::usual(-1)), "epochs");
+  EXPECT_REFUSED(fresh.trainer.restore_best(), "keep_best");
+}
+
+}  // namespace
+}  // namespace ingot
