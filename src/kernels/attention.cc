@@ -120,12 +120,12 @@ T dot_row(const T* a, const T* b, int64_t n) {
 
 }  // namespace
 
-#define INGOT_ATTENTION(T, suffix)                                                              \
-  void soften_##suffix(const Scores<T>& s, const Running<T>& r) { soften(s, r); }               \
-  void harden_##suffix(const Scores<T>& s, T* dp, const T* lse, const T* shift, T scale) {      \
-    harden_back(s, dp, lse, shift, scale);                                                      \
-  }                                                                                             \
-  void scale_row_##suffix(T* row, int64_t n, T factor) { scale_row(row, n, factor); }           \
+#define INGOT_ATTENTION(T, suffix)                                                         \
+  void soften_##suffix(const Scores<T>& s, const Running<T>& r) { soften(s, r); }          \
+  void harden_##suffix(const Scores<T>& s, T* dp, const T* lse, const T* shift, T scale) { \
+    harden_back(s, dp, lse, shift, scale);                                                 \
+  }                                                                                        \
+  void scale_row_##suffix(T* row, int64_t n, T factor) { scale_row(row, n, factor); }      \
   T dot_row_##suffix(const T* a, const T* b, int64_t n) { return dot_row(a, b, n); }
 INGOT_ATTENTION(float, f32)
 INGOT_ATTENTION(double, f64)
@@ -138,12 +138,12 @@ HWY_AFTER_NAMESPACE();
 namespace ingot::kernels {
 namespace {
 
-#define INGOT_ATTENTION(T, suffix)                                                                              \
-  void soften(const Scores<T>& s, const Running<T>& r) { INGOT_DISPATCH(soften_##suffix)(s, r); }               \
-  void harden_back(const Scores<T>& s, T* dp, const T* lse, const T* shift, T scale) {                          \
-    INGOT_DISPATCH(harden_##suffix)(s, dp, lse, shift, scale);                                                  \
-  }                                                                                                             \
-  void scale_row(T* row, int64_t n, T factor) { INGOT_DISPATCH(scale_row_##suffix)(row, n, factor); }           \
+#define INGOT_ATTENTION(T, suffix)                                                                    \
+  void soften(const Scores<T>& s, const Running<T>& r) { INGOT_DISPATCH(soften_##suffix)(s, r); }     \
+  void harden_back(const Scores<T>& s, T* dp, const T* lse, const T* shift, T scale) {                \
+    INGOT_DISPATCH(harden_##suffix)(s, dp, lse, shift, scale);                                        \
+  }                                                                                                   \
+  void scale_row(T* row, int64_t n, T factor) { INGOT_DISPATCH(scale_row_##suffix)(row, n, factor); } \
   T dot_row(const T* a, const T* b, int64_t n) { return INGOT_DISPATCH(dot_row_##suffix)(a, b, n); }
 INGOT_ATTENTION(float, f32)
 INGOT_ATTENTION(double, f64)
@@ -269,7 +269,8 @@ void head_backward(const Attention& a, const Head<T>& head, HeadRows<const T> q,
   T* shift = own.running.sum;
   for (int64_t i0 = 0; i0 < a.queries; i0 += kQueryBlock) {
     const int64_t rows = std::min(kQueryBlock, a.queries - i0), end = seen_by(a, i0 + rows - 1);
-    const int64_t touched = i0 == 0 ? 0 : seen_by(a, i0 - 1);  // keys that earlier blocks saw: their gradients have begun
+    const int64_t touched =
+        i0 == 0 ? 0 : seen_by(a, i0 - 1);  // keys that earlier blocks saw: their gradients have begun
     const Matrix<const T> yi = head.rows(y, i0), dyi = head.rows(dy, i0);
     for (int64_t i = 0; i < rows; ++i) {
       shift[i] = dot_row(yi.data + i * yi.row, dyi.data + i * dyi.row, a.depth);
@@ -322,11 +323,11 @@ void attention_grad(const Attention& a, HeadRows<const T> q, HeadRows<const T> k
   }
 }
 
-#define INGOT_ATTENTION(T)                                                                                          \
-  template void attention(const Attention&, HeadRows<const T>, HeadRows<const T>, HeadRows<const T>, HeadRows<T>,   \
-                          T*, void*, const Team&);                                                                  \
-  template void attention_grad(const Attention&, HeadRows<const T>, HeadRows<const T>, HeadRows<const T>,           \
-                               HeadRows<const T>, HeadRows<const T>, const T*, const T*, HeadRows<T>, HeadRows<T>,  \
+#define INGOT_ATTENTION(T)                                                                                            \
+  template void attention(const Attention&, HeadRows<const T>, HeadRows<const T>, HeadRows<const T>, HeadRows<T>, T*, \
+                          void*, const Team&);                                                                        \
+  template void attention_grad(const Attention&, HeadRows<const T>, HeadRows<const T>, HeadRows<const T>,             \
+                               HeadRows<const T>, HeadRows<const T>, const T*, const T*, HeadRows<T>, HeadRows<T>,    \
                                HeadRows<T>, void*, const Team&);
 INGOT_ATTENTION(float)
 INGOT_ATTENTION(double)

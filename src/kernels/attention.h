@@ -8,7 +8,8 @@
 
 namespace ingot::kernels {
 
-/// Rows of all heads, side by side: element c of head h, position t, sample b is data[b · batch + t · row + h · depth + c].
+/// Rows of all heads, side by side: element c of head h, position t, sample b is data[b · batch + t · row + h · depth +
+/// c].
 template <class T>
 struct HeadRows {
   T* data = nullptr;

@@ -1,9 +1,10 @@
-// Scaled dot-product attention of many heads, fused: nothing of the size queries × keys reaches memory, and the gradient
-// computes the scores again from the saved logarithm of their sums. Heads stand side by side in a row, as projections
-// leave them, so nothing is permuted.
+// Scaled dot-product attention of many heads, fused: nothing of the size queries × keys reaches memory, and the
+// gradient computes the scores again from the saved logarithm of their sums. Heads stand side by side in a row, as
+// projections leave them, so nothing is permuted.
 #include "kernels/attention.h"
 
 #include <cmath>
+#include <limits>
 
 #include "ops/checks.h"
 #include "ops/define.h"
@@ -41,8 +42,9 @@ Attention require_attention(const Call& call) {
   const Tensor& q = call.in(0);
   const int64_t heads = call.integer("heads"), parts = is_packed(call) ? 3 : 1;
   if (heads < 1 || q.size(2) % (heads * parts) != 0)
-    fail(call, std::to_string(heads) + " heads in " + std::to_string(q.size(2)) + " columns",
-         is_packed(call) ? "q, k and v have one width each that the heads divide" : "the heads must divide the columns");
+    fail(
+        call, std::to_string(heads) + " heads in " + std::to_string(q.size(2)) + " columns",
+        is_packed(call) ? "q, k and v have one width each that the heads divide" : "the heads must divide the columns");
   if (!is_packed(call)) {
     for (int i : {1, 2}) {
       require_same_type(call, 0, i);
@@ -181,7 +183,7 @@ void for_each_row(const Call& call, const Attention& a, F f) {
 void reference_forward(const Call& call, const Tensor* out) {
   const Attention a = attention_of(call);
   for_each_row(call, a, [&](int64_t b, int64_t h, int64_t i, const std::vector<double>& scores) {
-    double largest = -INFINITY, total = 0;
+    double largest = std::numeric_limits<double>::lowest(), total = 0;
     for (double s : scores) largest = std::fmax(largest, s);
     for (double s : scores) total += std::exp(s - largest);
     for (int64_t c = 0; c < a.depth; c++) {
@@ -200,7 +202,8 @@ void reference_backward(const Call& call, const Tensor* out) {
   const Tensor &y = call.in(first), &lse = call.in(first + 1), &dy = call.in(first + 2);
   const int64_t width = a.heads * a.depth;
   std::vector<double> d[3];
-  for (int part = 0; part < 3; part++) d[part].resize(static_cast<size_t>(a.batch * std::max(a.queries, a.keys) * width));
+  for (int part = 0; part < 3; part++)
+    d[part].resize(static_cast<size_t>(a.batch * std::max(a.queries, a.keys) * width));
   const auto slope = [&](int part, int64_t b, int64_t t, int64_t h, int64_t c) -> double& {
     return d[part][static_cast<size_t>((b * (part == 0 ? a.queries : a.keys) + t) * width + h * a.depth + c)];
   };
@@ -240,8 +243,8 @@ struct Size {
   int64_t batch, queries, keys, heads, depth;
   bool causal;
 };
-constexpr Size kSizes[] = {{1, 1, 1, 1, 1, false}, {2, 3, 3, 2, 5, true},   {2, 4, 7, 1, 8, true},
-                           {1, 9, 5, 3, 4, false}, {0, 3, 3, 1, 2, false},  {2, 17, 17, 1, 9, true},
+constexpr Size kSizes[] = {{1, 1, 1, 1, 1, false},  {2, 3, 3, 2, 5, true},    {2, 4, 7, 1, 8, true},
+                           {1, 9, 5, 3, 4, false},  {0, 3, 3, 1, 2, false},   {2, 17, 17, 1, 9, true},
                            {1, 70, 70, 1, 3, true}, {1, 3, 140, 1, 2, false}, {1, 67, 131, 1, 2, true}};
 
 void add_samples(Samples& s, bool packed, bool gradient) {
@@ -259,8 +262,7 @@ void add_samples(Samples& s, bool packed, bool gradient) {
       for (const Tensor& t : {s.real(rows), s.real(sums, 4, 6), s.real(rows)}) in.push_back(t);
       in.push_back(n.causal ? s.real(sums) : Tensor());
     }
-    s.add(std::move(in),
-          Attrs().set("heads", n.heads).set("causal", n.causal).set("scale", n.depth == 5 ? 0.7 : 0.0));
+    s.add(std::move(in), Attrs().set("heads", n.heads).set("causal", n.causal).set("scale", n.depth == 5 ? 0.7 : 0.0));
   }
 }
 
@@ -271,7 +273,8 @@ INGOT_OP(attention) = {
     .signature = "attention(q, k, v, heads:int=1, causal:bool=false, scale:real=0) -> y, lse",
     .doc =
         "softmax(scale · q·kᵀ)·v for each head: q [batch, queries, heads · depth], k and v [batch, keys, heads · "
-        "depth], to y like q and log Σ exp of the scores [batch, heads, queries]; scale 0 means 1/√depth; `causal` hides "
+        "depth], to y like q and log Σ exp of the scores [batch, heads, queries]; scale 0 means 1/√depth; `causal` "
+        "hides "
         "from a query the keys behind its place, counted from the end.",
     .family = "attention",
     .infer =

@@ -176,12 +176,22 @@ TEST(Layers, ErrorsNameTheLayerAndTheShapes) {
 
 TEST(Layers, WrongConstructionIsASentence) {
   for (const std::string& text : {
-           error_of([] { nn::Linear(3, 0); }), error_of([] { nn::Conv2d(3, 4, 0); }),
-           error_of([] { nn::Conv2d(3, 4, Dims{3, 3, 3}); }), error_of([] { nn::Conv1d(3, 4, 3, {.groups = 2}); }),
-           error_of([] { nn::BatchNorm2d(0); }), error_of([] { nn::BatchNorm1d(2, 1e-5, 2); }),
-           error_of([] { nn::LayerNorm(Dims{}); }), error_of([] { nn::RMSNorm(0); }),
-           error_of([] { nn::GroupNorm(3, 4); }), error_of([] { nn::InstanceNorm2d(0); }),
-           error_of([] { nn::Embedding(3, 2, 3); }), error_of([] { nn::Pad({1}, {1, 1}); }),
+           error_of([] { nn::Linear(3, 0); }),
+           error_of([] { nn::Conv2d(3, 4, 0); }),
+           error_of([] {
+             nn::Conv2d(3, 4, Dims{3, 3, 3});
+           }),
+           error_of([] { nn::Conv1d(3, 4, 3, {.groups = 2}); }),
+           error_of([] { nn::BatchNorm2d(0); }),
+           error_of([] { nn::BatchNorm1d(2, 1e-5, 2); }),
+           error_of([] { nn::LayerNorm(Dims{}); }),
+           error_of([] { nn::RMSNorm(0); }),
+           error_of([] { nn::GroupNorm(3, 4); }),
+           error_of([] { nn::InstanceNorm2d(0); }),
+           error_of([] { nn::Embedding(3, 2, 3); }),
+           error_of([] {
+             nn::Pad({1}, {1, 1});
+           }),
        }) {
     EXPECT_NE(text, "no error");
     EXPECT_NE(text.find(": "), std::string::npos) << text;
