@@ -22,9 +22,7 @@ struct Lstm : Net {
 struct TorchLstm : torch::nn::Module {
   torch::nn::LSTM lstm = register_module("lstm", torch::nn::LSTM(torch::nn::LSTMOptions(32, 128)));
   torch::nn::Linear head = register_module("head", torch::nn::Linear(128, 10));
-  at::Tensor loss(const TorchBatch& in) {
-    return torch::cross_entropy_loss(head(std::get<0>(lstm(in[0]))[-1]), in[1]);
-  }
+  at::Tensor loss(const TorchBatch& in) { return torch::cross_entropy_loss(head(std::get<0>(lstm(in[0]))[-1]), in[1]); }
 };
 
 Batch sequences(int64_t steps, int64_t rows, int64_t columns, int64_t classes) {
