@@ -445,7 +445,10 @@ int main(int argc, char** argv) {
                  batches(16, {rows, 784}, 10));
     training(suite, "b-dqn-b64-adam", Dqn(), TorchDqn(), true, batches(1, {64, 144}, 6, true));
     training(suite, "c-cnn-b64-adam", bench::Cnn(), bench::TorchCnn(), true, batches(4, {64, 1, 28, 28}, 10));
-    training(suite, "d-lstm-s50-b32-adam", Lstm(), TorchLstm(), true, {sequences(50, 32, 32, 10)});
+    training(suite, "d-lstm-s50-b32-adam", OfModules<LstmNet>(), TorchLstm(), true, {sequences(50, 32, 32, 10)});
+    for (const bool one_copy : {false, true})  // libtorch's two best forms
+      training(suite, std::string("h-attention-b8") + (one_copy ? "-one-copy" : ""), OfModules<AttentionNet>(),
+               TorchAttention(one_copy), true, {{normal({8, 128, 128}, 5), normal({8, 128, 128}, 6)}});
     adam_alone(suite, "e-adam-10m", 10'000'000);
     inference(suite, "f-infer-mlp", Mlp(mlp), TorchMlp(mlp), {1, 784});
     inference(suite, "f-infer-dqn", Dqn(), TorchDqn(), {1, 144});

@@ -9,6 +9,7 @@ import gzip
 import json
 import pathlib
 import struct
+import zipfile
 import zlib
 
 import numpy as np
@@ -78,6 +79,15 @@ def npy_files():
     arrays = {"weight": cube, "labels": np.arange(5), "mask": np.array([True, False])}
     np.savez(FOLDER / "stored.npz", **arrays)
     np.savez_compressed(FOLDER / "deflated.npz", **arrays)
+    limit, zipfile.ZIP64_LIMIT = zipfile.ZIP64_LIMIT, 16  # as if the archive had more than 4 GiB
+    np.savez(FOLDER / "zip64.npz", **arrays)
+    zipfile.ZIP64_LIMIT = limit
+    # What Ingot itself writes (tests/io/npy_test.cc compares): NumPy must read it.
+    written = np.load(FOLDER / "written.npz")
+    assert list(written) == ["weight", "labels", "mask", "ä", "none"]
+    for name in arrays:
+        assert written[name].dtype == arrays[name].dtype and np.array_equal(written[name], arrays[name]), name
+    assert written["ä"].dtype == np.float16 and written["none"].shape == (0, 2)
 
 
 def data_files():

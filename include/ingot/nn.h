@@ -6,16 +6,18 @@
 #pragma once
 #include <vector>
 
-#include "ingot/data.h"     // IWYU pragma: export
-#include "ingot/init.h"     // IWYU pragma: export
-#include "ingot/layers.h"   // IWYU pragma: export
-#include "ingot/loss.h"     // IWYU pragma: export
-#include "ingot/metrics.h"  // IWYU pragma: export
-#include "ingot/module.h"   // IWYU pragma: export
-#include "ingot/optim.h"    // IWYU pragma: export
+#include "ingot/attention.h"  // IWYU pragma: export
+#include "ingot/data.h"       // IWYU pragma: export
+#include "ingot/init.h"       // IWYU pragma: export
+#include "ingot/layers.h"     // IWYU pragma: export
+#include "ingot/loss.h"       // IWYU pragma: export
+#include "ingot/metrics.h"    // IWYU pragma: export
+#include "ingot/module.h"     // IWYU pragma: export
+#include "ingot/optim.h"      // IWYU pragma: export
 #include "ingot/plan.h"
-#include "ingot/schedule.h"  // IWYU pragma: export
-#include "ingot/trainer.h"   // IWYU pragma: export
+#include "ingot/recurrent.h"  // IWYU pragma: export
+#include "ingot/schedule.h"   // IWYU pragma: export
+#include "ingot/trainer.h"    // IWYU pragma: export
 
 namespace ingot::nn {
 

@@ -230,6 +230,24 @@ void gelu_erf_into(const Tensor& dst, const Tensor& x);
 Tensor gelu_erf_grad(const Tensor& x, const Tensor& dy);
 void gelu_erf_grad_into(const Tensor& dst, const Tensor& x, const Tensor& dy);
 
+// attention -----------------------------------------------------------------------------------------------------------
+
+/// softmax(scale · q·kᵀ)·v for each head: q [batch, queries, heads · depth], k and v [batch, keys, heads · depth], to y like q and log Σ exp of the scores [batch, heads, queries]; scale 0 means 1/√depth; `causal` hides from a query the keys behind its place, counted from the end.
+std::array<Tensor, 2> attention(const Tensor& q, const Tensor& k, const Tensor& v, int64_t heads = 1, bool causal = false, double scale = 0);
+void attention_into(const Tensor& y, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v, int64_t heads = 1, bool causal = false, double scale = 0);
+
+/// Gradients of attention by q, k and v, from its results and their gradients.
+std::array<Tensor, 3> attention_grad(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& y, const Tensor& lse, const Tensor& dy, const Tensor& dlse = {}, int64_t heads = 1, bool causal = false, double scale = 0);
+void attention_grad_into(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& y, const Tensor& lse, const Tensor& dy, const Tensor& dlse = {}, int64_t heads = 1, bool causal = false, double scale = 0);
+
+/// attention where q, k and v stand side by side, as one projection makes them: qkv [batch, length, 3 · heads · depth], to y [batch, length, heads · depth] and the scores' sums [batch, heads, length].
+std::array<Tensor, 2> self_attention(const Tensor& qkv, int64_t heads = 1, bool causal = false, double scale = 0);
+void self_attention_into(const Tensor& y, const Tensor& lse, const Tensor& qkv, int64_t heads = 1, bool causal = false, double scale = 0);
+
+/// Gradient of self_attention by qkv, from its results and their gradients.
+Tensor self_attention_grad(const Tensor& qkv, const Tensor& y, const Tensor& lse, const Tensor& dy, const Tensor& dlse = {}, int64_t heads = 1, bool causal = false, double scale = 0);
+void self_attention_grad_into(const Tensor& dst, const Tensor& qkv, const Tensor& y, const Tensor& lse, const Tensor& dy, const Tensor& dlse = {}, int64_t heads = 1, bool causal = false, double scale = 0);
+
 // columns -------------------------------------------------------------------------------------------------------------
 
 /// The patches of x [n, c, h, w] as columns [n, c·kh·kw, positions].
@@ -562,7 +580,7 @@ void argmax_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool
 Tensor argmin(const Tensor& x, const Dims& axes = {}, bool keepdim = false);
 void argmin_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false);
 
-/// The variance over `axes`, Σ(x - mean)² / (n - correction), in two passes; infinite or NaN if the correction is n or more.
+/// The variance over `axes`, Σ(x - mean)² / (n - correction), in two passes; NaN if the correction is n or more.
 Tensor var(const Tensor& x, const Dims& axes = {}, bool keepdim = false, int64_t correction = 1);
 void var_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false, int64_t correction = 1);
 

@@ -17,6 +17,8 @@
 #include "cli/sampling.h"
 #include "cli/terminal.h"
 #include "ingot/error.h"
+#include "ingot/functions.h"
+#include "ingot/ops.h"
 
 namespace ingot::cli {
 namespace {
@@ -53,7 +55,8 @@ class Run {
         progress_(options.quiet  ? Show::kQuiet
                   : options.json ? Show::kJson
                                  : Show::kAuto,
-                  job.description.settings("train").integer("epochs"), names_) {}
+                  job.description.settings("train").integer("epochs"), names_),
+        checkpoint_seconds_(job.description.settings("output").number("checkpoint_seconds")) {}
 
   int operator()(bool resumed) {
     begin(resumed);
@@ -103,16 +106,16 @@ class Run {
 
   void after_batch(const nn::BatchResult& b) {
     progress_.batch(b);
-    if (Clock::now() - saved_ > std::chrono::seconds(job_.description.settings("output").integer("checkpoint_seconds")))
-      save_checkpoint();
+    if (since_saved() >= checkpoint_seconds_) save();
   }
 
-  // Metrics first and the checkpoint last: whatever is killed in between is done again, and comes out the same.
+  // Metrics first and the checkpoint last: whatever is killed in between is done again, and comes out the same. Short
+  // epochs share a checkpoint: what a second of work is worth, syncing files should not cost.
   void after_epoch(const nn::EpochResult& e) {
     folder_.add_metrics(e, names_);
     if (events_ != nullptr) add_events(e);
-    if (e.best) io::save_safetensors(folder_.file("best.safetensors"), job_.trainer->weights(), job_.metadata());
-    save_checkpoint();
+    if (e.best) keep_best();
+    if (since_saved() >= std::min(1.0, checkpoint_seconds_)) save();
     progress_.epoch(e);
     show_text(e);
   }
@@ -142,7 +145,20 @@ class Run {
     progress_.say(dim(options.prompt + text) + "\n");
   }
 
-  void save_checkpoint() {
+  double since_saved() const { return std::chrono::duration<double>(Clock::now() - saved_).count(); }
+
+  void keep_best() {
+    const std::vector<NamedTensor> weights = job_.trainer->weights();
+    if (best_.empty())
+      for (const NamedTensor& w : weights) best_.push_back({w.name, clone(w.tensor)});
+    else
+      for (size_t i = 0; i < weights.size(); i++) copy_into(best_[i].tensor, weights[i].tensor);
+    best_is_new_ = true;
+  }
+
+  void save() {
+    if (best_is_new_) io::save_safetensors(folder_.file("best.safetensors"), best_, job_.metadata());
+    best_is_new_ = false;
     nn::TrainingState state = job_.trainer->state();
     for (const auto& [key, value] : job_.metadata()) state.values[key] = value;
     io::save_safetensors(folder_.file("checkpoint.safetensors"), state.tensors, state.values);
@@ -153,7 +169,7 @@ class Run {
   std::string resume_command() const { return fmt::format("ingot train {} --resume", folder_.path()); }
 
   int interrupted() {
-    save_checkpoint();
+    save();
     progress_.say(fmt::format("Stopped after update {}; everything is saved. To go on:\n  {}",
                               job_.trainer->updates().steps(), resume_command()));
     nlohmann::ordered_json event = {{"event", "interrupted"}, {"folder", folder_.path()}, {"resume", resume_command()}};
@@ -162,6 +178,7 @@ class Run {
   }
 
   void finish() {
+    save();
     io::save_safetensors(folder_.file("model.safetensors"), job_.trainer->weights(), job_.metadata());
     const bool report = job_.description.settings("output").flag("report");
     if (report) io::write_file(folder_.file("report.html"), make_report(job_, options_.command, "", texts_).html());
@@ -177,7 +194,10 @@ class Run {
   const TrainOptions& options_;
   std::vector<std::string> names_;
   Progress progress_;
+  double checkpoint_seconds_;
   Clock::time_point saved_;
+  std::vector<NamedTensor> best_;  // weights of the best epoch
+  bool best_is_new_ = false;       // and not yet in its file
   std::vector<ReportText> texts_;
   std::unique_ptr<io::EventFile> events_;
 };

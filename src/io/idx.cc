@@ -60,7 +60,7 @@ Tensor read_idx(Source& file, const UnpackLimits& limits) {
                 " are supported");
   Dims shape;
   for (int i = 0; i < start[3]; i++) shape.push_back(big_endian(source));
-  const Tensor t = read_elements(source, start[2], shape);
+  Tensor t = read_elements(source, start[2], shape);
   if (source.left() != 0)
     source.fail(std::to_string(source.left()) + " bytes follow the elements of shape " + to_string(shape));
   return t;

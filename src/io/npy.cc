@@ -143,7 +143,7 @@ NpyHeader read_npy_header(Source& source) {
   std::string text(std::min<uint64_t>(length, source.left()), '\0');
   if (text.size() < length) source.fail("it ends in its header");
   source.read(text.data(), length);
-  const NpyHeader header = HeaderReader(source, text).read();
+  NpyHeader header = HeaderReader(source, text).read();
   uint64_t bytes = 0;
   if (!byte_count(header.shape, header.dtype, bytes) || bytes != source.left())
     source.fail("its shape " + to_string(header.shape) + " of " + name(header.dtype) + " does not fit the " +

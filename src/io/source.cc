@@ -86,7 +86,7 @@ Tensor to_write(const char* op, const std::string& name, const Tensor& t) {
 Tensor row_major(const Tensor& t) {
   if (t.is_contiguous()) return t;
   const size_t bytes = size_of(t.dtype());
-  const Tensor result = Tensor::empty(t.shape(), t.dtype());
+  Tensor result = Tensor::empty(t.shape(), t.dtype());
   std::byte* to = static_cast<std::byte*>(result.raw());
   const std::byte* from = static_cast<const std::byte*>(t.raw());
   Dims index = Dims::filled(t.rank(), 0);

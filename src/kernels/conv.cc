@@ -12,9 +12,9 @@ static bool channels_are_better(const Correlation& c) {
   constexpr int64_t kLane = 8;
   constexpr double kTranspose = 6, kCopy = 4, kUnpacked = 1.15;
   const double depth = static_cast<double>(c.depth());
-  // A last panel of one vector runs at two thirds of the speed.
+  // A last panel of one vector runs at three quarters of the speed.
   const int64_t rest = c.out_channels % (2 * kLane);
-  const int64_t lanes = c.out_channels - rest + (rest == 0 ? 0 : rest > kLane ? 2 * kLane : 12);
+  const int64_t lanes = c.out_channels - rest + (rest == 0 ? 0 : rest > kLane ? 2 * kLane : 11);
   const double by_channels =
       depth * static_cast<double>(lanes) / static_cast<double>(std::max<int64_t>(1, c.out_channels));
   // A row of sums is as long as the row of the source that it reads.

@@ -37,10 +37,21 @@ struct ChannelScratch {
   }
 };
 
+/// Small samples without padding are read where they lie, others from a box.
+inline Blocks dense_blocks(const Correlation& c) {
+  constexpr int64_t kSmall = 4096;  // elements of a sample
+  if (!c.is_inside() || c.in_channels * c.source_plane() > kSmall)
+    return Blocks(c, kChannelBudget, Cut::kAnywhere, false);
+  Blocks blocks(c, {kChannelBudget.positions, 0, 0}, Cut::kAnywhere, false);
+  blocks.box = Box(c);
+  blocks.in_place = true;
+  return blocks;
+}
+
 /// In a hollow correlation a strip is one place in many samples, and does only the products that fall inside the
 /// source.
 inline Blocks channel_blocks(Correlation c) {
-  if (!c.is_hollow()) return Blocks(c, kChannelBudget, Cut::kAnywhere, false);
+  if (!c.is_hollow()) return dense_blocks(c);
   for (Axis& axis : c.axis) axis.taps = axis.most_reached();
   return Blocks(c, {kChannelBudget.positions, 0, 0}, Cut::kAcrossSamples, false);
 }
@@ -81,11 +92,11 @@ struct KernelGradient {
   KernelGradient(const ConvShape& shape, int64_t lanes, void* scratch, int rank, int team_size)
       : c(forward_correlation(shape)), panel(2 * lanes), panels(ceil_div(c.out_channels, panel)) {
     constexpr int64_t kUnits = 8;  // enough to share out, few enough to add up
-    const int64_t blocks_of_one = Blocks(c, kChannelBudget, Cut::kAnywhere, false).count;
+    const int64_t blocks_of_one = dense_blocks(c).count;
     piece = even_piece(c.batch, ceil_div(c.batch, ceil_div(kUnits, std::max<int64_t>(1, c.groups * blocks_of_one))));
     pieces = ceil_div(c.batch, piece);
     c.batch = piece;
-    blocks = Blocks(c, kChannelBudget, Cut::kAnywhere, false);
+    blocks = dense_blocks(c);
     Carver shared(scratch);
     sums = shared.take<T>(std::max<int64_t>(1, pieces) * sums_per_piece());
     Carver own = shared.rest();
@@ -186,12 +197,12 @@ HWY_INLINE void some_rows(int64_t rows, int64_t lanes, const TileJob<T>& job) {
 // All `rows` rows of one panel, of whose lanes the first `lanes` count.
 template <class T>
 void channel_panel(int64_t rows, int64_t lanes, TileJob<T> job) {
-  for (; rows > 0; rows -= kTileRows) {
-    some_rows<kTileRows>(rows, lanes, job);
-    job.row += kTileRows;
-    job.init += kTileRows * job.init_pitch;
-    job.out += kTileRows * 2 * kLanes<T>;
-  }
+  const auto go_on = [&](int64_t done) {
+    rows -= done, job.row += done, job.init += done * job.init_pitch, job.out += done * 2 * kLanes<T>;
+  };
+  // One vector of lanes: more rows, lest every sum waits for the one before. Twelve pointers would not fit.
+  for (; lanes <= kLanes<T> && rows >= 8; go_on(8)) channel_tile<8, 1>(job);
+  for (; rows > 0; go_on(kTileRows)) some_rows<kTileRows>(rows, lanes, job);
 }
 
 // to[k][lane] = the weight of product k for output channel first + lane; lanes without a channel get zeros.
@@ -297,6 +308,22 @@ struct Meeting {
   }
 };
 
+// Where a strip finds its source: filled into `box`, or where it lies; x is the group's first channel in the first
+// sample.
+template <class T>
+const T* strip_source(const Correlation& c, const Blocks& b, const Strip& strip, int64_t channel, int64_t channels,
+                      const T* x, T* box) {
+  if (c.taps() == 0) return box;
+  if (!b.in_place) {
+    fill_box(c, b.box, strip, channel, channels, x, box);
+    return box;
+  }
+  int64_t place = 0;
+  for (int a = 0; a < 3; ++a)
+    place = place * c.axis[a].source + strip.first[a + 1] * c.axis[a].step + c.axis[a].lowest();
+  return x + strip.first[0] * b.box.sample_pitch + channel * b.box.channel_pitch + place;
+}
+
 // One strip of outputs for the panels [first, last) of a group.
 template <class T>
 void correlate_strip(const Correlate<T>& job, const Correlation& c, const Blocks& b, const Strip& strip, int64_t group,
@@ -315,7 +342,7 @@ void correlate_strip(const Correlate<T>& job, const Correlation& c, const Blocks
   }
   for (int64_t block = 0; block < b.count; ++block) {
     const int64_t channel = block * b.channels, channels = std::min(b.channels, c.in_channels - channel);
-    if (!hollow && taps > 0) fill_box(c, b.box, strip, channel, channels, source, s.box);
+    const T* x = hollow ? source + channel * plane : strip_source(c, b, strip, channel, channels, source, s.box);
     for (int64_t p = first; p < last; ++p) {
       const T* w = packed + ((group * panels + p) * c.in_channels + channel) * c.taps() * kPanel;
       if (hollow)
@@ -325,10 +352,9 @@ void correlate_strip(const Correlate<T>& job, const Correlation& c, const Blocks
       T* out = s.out + p * kPanel * b.strips.positions();
       const bool begin = block == 0, end = block == b.count - 1;
       if (end && !c.is_pooled()) prefetch_panel(c, strip, group, p * kPanel, job.out);
-      channel_panel<T>(
-          positions, c.out_channels - p * kPanel,
-          {channels * taps, hollow ? source + channel * plane : s.box, hollow ? s.weights : w, s.position, s.offset,
-           begin ? s.bias + p * kPanel : out, begin ? 0 : kPanel, out, end && job.relu && !c.is_pooled()});
+      channel_panel<T>(positions, c.out_channels - p * kPanel,
+                       {channels * taps, x, hollow ? s.weights : w, s.position, s.offset,
+                        begin ? s.bias + p * kPanel : out, begin ? 0 : kPanel, out, end && job.relu && !c.is_pooled()});
       if (!end) continue;
       if (!c.is_pooled()) {
         store_panel(c, strip, group, p * kPanel, out, job.out);
@@ -410,7 +436,7 @@ void sum_kernel_gradient(const KernelGradient<T>& g, int64_t piece, int64_t samp
   strips.count[0] = ceil_div(samples, strips.size[0]);
   for (int64_t i = 0; i < strips.all(); ++i) {
     const Strip strip = strips[i];
-    fill_box(c, g.blocks.box, strip, channel, channels, x, g.box);
+    const T* source = strip_source(c, g.blocks, strip, channel, channels, x, g.box);
     output_offsets(c, g.blocks.box, strip, g.position);
     for (int64_t p = 0; p < g.panels; ++p) {
       const int64_t first = p * kPanel, lanes = std::min(kPanel, c.out_channels - first);
@@ -420,7 +446,7 @@ void sum_kernel_gradient(const KernelGradient<T>& g, int64_t piece, int64_t samp
       });
       T* sums = g.panel_sums(piece, group, p) + channel * taps * kPanel;
       channel_panel<T>(channels * taps, lanes,
-                       {strip.positions(), g.box, gradient, g.offset, g.position, sums, kPanel, sums, false});
+                       {strip.positions(), source, gradient, g.offset, g.position, sums, kPanel, sums, false});
     }
   }
 }

@@ -1,4 +1,4 @@
-// The two convolution engines. Between them they do every shape; conv.cc chooses.
+// The convolution engines. The first two do every shape between them; conv.cc and conv_pool.cc choose.
 #pragma once
 #include "kernels/conv_plan.h"
 
@@ -43,5 +43,11 @@ size_t correlate_by_positions_scratch(const ConvShape& shape, bool forward, cons
 template <class T>
 void grad_kernel_by_positions(const ConvShape& shape, const T* x, const T* dy, T* dw, void* scratch, const Team& team);
 size_t grad_kernel_by_positions_scratch(const ConvShape& shape, size_t element_size, int team_size);
+
+// The same for a result that is pooled by windows of 2 x 2: is this the better way, and the way.
+bool is_for_quads(const ConvShape& shape, const int64_t* window);
+template <class T>
+void correlate_by_quads(const Correlate<T>& job, void* scratch, const Team& team);
+size_t correlate_by_quads_scratch(const ConvShape& shape, size_t element_size, int team_size);
 
 }  // namespace ingot::kernels::conv

@@ -60,6 +60,7 @@ struct Correlation {
   int64_t out[3], kernel[3];
   int64_t weight_in, weight_out;  // strides of w between channels
   int64_t window[3] = {1, 1, 1};  // outputs that are pooled together: no strip cuts a window
+  int64_t extra[3] = {0, 0, 0};   // what a strip sees beyond its last output's taps
 
   int64_t taps() const { return axis[0].taps * axis[1].taps * axis[2].taps; }
   int64_t depth() const { return in_channels * taps(); }
@@ -73,6 +74,12 @@ struct Correlation {
   double useful() const { return axis[0].useful() * axis[1].useful() * axis[2].useful(); }
   /// Most products fall outside the source, and there are samples enough to do one output position at a time.
   bool is_hollow() const { return !is_pooled() && batch >= 12 && useful() < 0.6; }
+  /// Every product's factor lies inside the source.
+  bool is_inside() const {
+    return std::all_of(axis, axis + 3, [](const Axis& a) {
+      return a.lowest() >= 0 && (a.count - 1) * a.step + a.lowest() + a.span() <= a.source;
+    });
+  }
   bool is_pooled() const { return window[0] * window[1] * window[2] > 1; }
 
   /// Where tap t lies in the kernel.
@@ -181,12 +188,19 @@ struct Box {
     for (int a = 0; a < 3; ++a) {
       const Axis& axis = c.axis[a];
       split[a] = splits ? axis.step : 1;
-      extent[a] = ceil_div((strips.size[a + 1] - 1) * axis.step + axis.span(), split[a]);
+      extent[a] = ceil_div((strips.size[a + 1] - 1) * axis.step + axis.span() + c.extra[a], split[a]);
       phase_pitch *= extent[a];
     }
     // An odd number of cache lines, lest the channels fall into the same sets of the first cache.
     channel_pitch = (ceil_div(phase_pitch * split[0] * split[1] * split[2], 16) | 1) * 16;
     sample_pitch = channels * channel_pitch;
+  }
+
+  /// The source itself, read where it lies.
+  explicit Box(const Correlation& c) {
+    for (int a = 0; a < 3; ++a) split[a] = 1, extent[a] = c.axis[a].source;
+    phase_pitch = channel_pitch = c.source_plane();
+    sample_pitch = c.groups * c.in_channels * channel_pitch;
   }
 
   /// Where the element at distance u[] from the box's first one lies.
@@ -218,6 +232,7 @@ struct Blocks {
   Strips strips;
   Box box;
   int64_t box_elements;
+  bool in_place = false;  // the box is the source itself
 
   Blocks() = default;
   Blocks(const Correlation& c, Budget budget, Cut cut, bool split) {
@@ -240,13 +255,16 @@ struct Blocks {
   }
 };
 
-/// offset[channel * taps + tap]: where in the box the output at the strip's first position meets that tap.
-inline void tap_offsets(const Correlation& c, const Box& box, int64_t channels, int64_t* offset) {
+/// offset[channel * taps + tap]: where in the box the output at the strip's first position meets that tap; or where it
+/// would if it stood `shift` places of the source further.
+inline void tap_offsets(const Correlation& c, const Box& box, int64_t channels, int64_t* offset,
+                        const int64_t* shift = nullptr) {
   const int64_t taps = c.taps();
   for (int64_t t = 0; t < taps; ++t) {
     int64_t u[3], rest = t;
     for (int a = 2; a >= 0; --a) {
       u[a] = c.axis[a].first + rest % c.axis[a].taps * c.axis[a].increment - c.axis[a].lowest();
+      if (shift != nullptr) u[a] += shift[a];
       rest /= c.axis[a].taps;
     }
     offset[t] = box.place(u);

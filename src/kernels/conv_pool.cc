@@ -34,9 +34,10 @@ struct Meetings {
 
   Meetings(const ConvPoolShape& s, int64_t pixel_grain)
       : height(s.conv.in[1] + 2 * s.conv.pad[1]), width(s.conv.in[2] + 2 * s.conv.pad[2]) {
-    constexpr int64_t kBox = 8192, kGrain = 8;  // elements that stay in the first cache; channels
+    constexpr int64_t kBox = 4096, kGrain = 8;  // elements that stay in the first cache; channels
     const int64_t fitting = std::max(kGrain, kBox / (height * width) / kGrain * kGrain);
-    channels = std::min(s.conv.in_channels, fitting);
+    blocks = ceil_div(s.conv.in_channels, fitting);
+    channels = blocks == 1 ? s.conv.in_channels : round_up(ceil_div(s.conv.in_channels, blocks), kGrain);
     blocks = ceil_div(s.conv.in_channels, channels);
     pitch = round_up(channels, pixel_grain);
     run = s.conv.kernel[2] * pitch;
@@ -400,6 +401,7 @@ static void grad_kernel_by_windows(const ConvPoolShape& s, const T* x, const T* 
 }  // namespace conv
 
 size_t conv_pool_scratch(const ConvPoolShape& s, size_t element_size, int team_size) {
+  if (conv::is_for_quads(s.conv, s.window)) return conv::correlate_by_quads_scratch(s.conv, element_size, team_size);
   return conv::forward_by_channels(s.conv)
              ? conv::correlate_by_channels_scratch(s.conv, true, s.window, element_size, team_size)
              : conv::correlate_by_positions_scratch(s.conv, true, s.window, element_size, team_size);
@@ -423,6 +425,7 @@ template <class T>
 void conv_pool(const ConvPoolShape& s, const T* x, const T* w, const T* bias, T* y, uint8_t* taps, void* scratch,
                const Team& team, bool relu) {
   const conv::Correlate<T> job{s.conv, true, x, w, bias, relu, y, {s.window[0], s.window[1]}, taps};
+  if (conv::is_for_quads(s.conv, s.window)) return conv::correlate_by_quads(job, scratch, team);
   conv::forward_by_channels(s.conv) ? conv::correlate_by_channels(job, scratch, team)
                                     : conv::correlate_by_positions(job, scratch, team);
   if (taps == nullptr || s.window[0] * s.window[1] > 1) return;

@@ -22,10 +22,10 @@ class Largest {
   HWY_INLINE Largest(D d, V first) : value_(first), tap_(hn::Zero(hn::RebindToSigned<D>())) { (void)d; }
   HWY_INLINE void meet(V v, int64_t tap) {
     const hn::RebindToSigned<D> di;
-    const auto better = hn::And(hn::Or(hn::Gt(v, value_), hn::IsNaN(v)), hn::Eq(value_, value_));
-    value_ = hn::IfThenElse(better, v, value_);
+    const auto stays = hn::Or(hn::Ge(value_, v), hn::IsNaN(value_));
+    value_ = hn::IfThenElse(stays, value_, v);
     if constexpr (kTaps)
-      tap_ = hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, static_cast<hn::TFromD<decltype(di)>>(tap)), tap_);
+      tap_ = hn::IfThenElse(hn::RebindMask(di, stays), tap_, hn::Set(di, static_cast<hn::TFromD<decltype(di)>>(tap)));
   }
   HWY_INLINE V value() const { return value_; }
   HWY_INLINE void store_taps(uint8_t* to) const {

@@ -128,8 +128,7 @@ struct GruStep {
   HWY_INLINE void finish(int64_t row, int64_t unit, int64_t n, const V<T> (&sum)[3]) const {
     const D<T> d;
     const V<T> r = Sigmoid(d, sum[0]), z = Sigmoid(d, sum[1]);
-    const V<T> candidate =
-        Tanh(d, hn::MulAdd(r, sum[2], load_part(d, x + (row * 3 + 2) * hidden + unit, n)));
+    const V<T> candidate = Tanh(d, hn::MulAdd(r, sum[2], load_part(d, x + (row * 3 + 2) * hidden + unit, n)));
     const int64_t at = row * hidden + unit;
     V<T> state = hn::NegMulAdd(z, candidate, candidate);
     if (h_before != nullptr) state = hn::MulAdd(z, load_part(d, h_before + at, n), state);
@@ -190,8 +189,8 @@ void gru_all(const Recurrence& r, const Gru<T>& l, void* scratch, const Team& te
   const Walk walk{r};
   for (int64_t s = 0; s < r.steps; ++s) {
     const T* h = walk.before<T>(l.y, l.h0, s);
-    const GruStep<T> step{r.hidden, walk.at(l.x, s, 3 * r.hidden), l.bias, h, walk.at(l.y, s, r.hidden),
-                          walk.at(l.gates, s, 4 * r.hidden)};
+    const GruStep<T> step{r.hidden, walk.at(l.x, s, 3 * r.hidden), l.bias,
+                          h,        walk.at(l.y, s, r.hidden),     walk.at(l.gates, s, 4 * r.hidden)};
     forward_step(step, h, packed, first, last);
   }
 }
@@ -201,7 +200,7 @@ void gru_all(const Recurrence& r, const Gru<T>& l, void* scratch, const Team& te
 
 constexpr int kVectors = 2;
 template <class T>
-constexpr int64_t kColumns = kVectors * kLanes<T>;
+constexpr int64_t kColumns = kVectors* kLanes<T>;
 
 // The weight as panels of columns: what gradients of gates are multiplied by.
 template <class T>
@@ -327,7 +326,7 @@ HWY_NOINLINE void backward_step(const Step& step, int64_t k, const T* da, const 
         for (int i = 0; i < kRows; ++i) HWY_UNROLL(2)
         for (int v = 0; v < kVectors; ++v) {
           const int64_t at = unit + v * kLanes<T>;
-          sum[i][v] = !begins        ? hn::LoadU(d, dh + (row + i) * pitch + at)
+          sum[i][v] = !begins       ? hn::LoadU(d, dh + (row + i) * pitch + at)
                       : at < hidden ? step.load(row + i, at, hidden - at)
                                     : hn::Zero(d);
         }
@@ -424,12 +423,12 @@ void gru_grad_all(const Recurrence& r, const GruGrad<T>& l, void* scratch, const
 
 }  // namespace
 
-#define INGOT_RECURRENT(T, suffix)                                                                              \
-  void lstm_##suffix(const Recurrence& r, const Lstm<T>& l, void* s, const Team& t) { lstm_all(r, l, s, t); }   \
-  void gru_##suffix(const Recurrence& r, const Gru<T>& l, void* s, const Team& t) { gru_all(r, l, s, t); }      \
-  void lstm_grad_##suffix(const Recurrence& r, const LstmGrad<T>& l, void* s, const Team& t) {                  \
-    lstm_grad_all(r, l, s, t);                                                                                  \
-  }                                                                                                             \
+#define INGOT_RECURRENT(T, suffix)                                                                            \
+  void lstm_##suffix(const Recurrence& r, const Lstm<T>& l, void* s, const Team& t) { lstm_all(r, l, s, t); } \
+  void gru_##suffix(const Recurrence& r, const Gru<T>& l, void* s, const Team& t) { gru_all(r, l, s, t); }    \
+  void lstm_grad_##suffix(const Recurrence& r, const LstmGrad<T>& l, void* s, const Team& t) {                \
+    lstm_grad_all(r, l, s, t);                                                                                \
+  }                                                                                                           \
   void gru_grad_##suffix(const Recurrence& r, const GruGrad<T>& l, void* s, const Team& t) { gru_grad_all(r, l, s, t); }
 INGOT_RECURRENT(float, f32)
 INGOT_RECURRENT(double, f64)
@@ -446,14 +445,14 @@ size_t recurrent_scratch(const Recurrence& r, int64_t gates, size_t element_size
   return static_cast<size_t>(elements) * element_size;
 }
 
-#define INGOT_RECURRENT(name, Args)                                                              \
-  template <>                                                                                    \
-  void name(const Recurrence& r, const Args<float>& l, void* scratch, const Team& team) {        \
-    INGOT_DISPATCH(name##_f32)(r, l, scratch, team);                                             \
-  }                                                                                              \
-  template <>                                                                                    \
-  void name(const Recurrence& r, const Args<double>& l, void* scratch, const Team& team) {       \
-    INGOT_DISPATCH(name##_f64)(r, l, scratch, team);                                             \
+#define INGOT_RECURRENT(name, Args)                                                        \
+  template <>                                                                              \
+  void name(const Recurrence& r, const Args<float>& l, void* scratch, const Team& team) {  \
+    INGOT_DISPATCH(name##_f32)(r, l, scratch, team);                                       \
+  }                                                                                        \
+  template <>                                                                              \
+  void name(const Recurrence& r, const Args<double>& l, void* scratch, const Team& team) { \
+    INGOT_DISPATCH(name##_f64)(r, l, scratch, team);                                       \
   }
 INGOT_RECURRENT(lstm, Lstm)
 INGOT_RECURRENT(lstm_grad, LstmGrad)

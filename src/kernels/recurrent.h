@@ -18,10 +18,10 @@ struct Recurrence {
 /// Gates i, f, g, o: c = σ(f) c' + σ(i) tanh(g), y = σ(o) tanh(c), where c' and y' are of the step before.
 template <class T>
 struct Lstm {
-  const T* x;         // [steps, batch, 4 hidden]: what the inputs (and biases) contribute
-  const T* weight;    // [4 hidden, hidden]: times y'
-  const T *h0, *c0;   // [batch, hidden], or null for zeros
-  T *y, *c, *gates;   // [steps, batch, hidden] twice, [steps, batch, 4 hidden]: the gates behind their σ and tanh
+  const T* x;        // [steps, batch, 4 hidden]: what the inputs (and biases) contribute
+  const T* weight;   // [4 hidden, hidden]: times y'
+  const T *h0, *c0;  // [batch, hidden], or null for zeros
+  T *y, *c, *gates;  // [steps, batch, hidden] twice, [steps, batch, 4 hidden]: the gates behind their σ and tanh
 };
 
 /// dy, dc and dgates are gradients by the results of Lstm (null for zeros); dh0 and dc0 may be null.

@@ -15,7 +15,8 @@ namespace {
 
 using kernels::Recurrence;
 
-constexpr const char* kFused = "it is fused for speed; for second derivatives write the cell with linear, sigmoid and tanh";
+constexpr const char* kFused =
+    "it is fused for speed; for second derivatives write the cell with linear, sigmoid and tanh";
 
 // Forward: x [steps, batch, gates · hidden] and the weight [gates · hidden, hidden].
 Recurrence recurrence_of(const Call& call) {
@@ -61,7 +62,8 @@ Recurrence require_backward(const Call& call, int64_t gates) {
   require_same_type(call, 0, 1);
   require_rank(call, 1, 3, "[steps, batch, hidden]");
   const Recurrence r = recurrence_back(call);
-  if (r.hidden != call.in(0).size(1)) fail(call, "the saved state does not fit the weight", "give the results of forward");
+  if (r.hidden != call.in(0).size(1))
+    fail(call, "the saved state does not fit the weight", "give the results of forward");
   if (r.steps == 0) fail(call, "the sequence is empty", "give at least one step");
   require_shape(call, 2, {r.steps, r.batch, 4 * r.hidden}, "gates");
   return r;
@@ -229,7 +231,8 @@ void reference_gru_grad(const Call& call, const Tensor* out) {
   if (call.has(3)) dh0.store(out[2]);
 }
 
-// Σ over steps of dgatesᵀ · the state before, as one product over all steps but the first and one for the initial state.
+// Σ over steps of dgatesᵀ · the state before, as one product over all steps but the first and one for the initial
+// state.
 Tensor weight_gradient(const Tensor& dgates, const Tensor& y, const Tensor& h0, bool reverse) {
   const int64_t steps = y.size(0), hidden = y.size(2), width = dgates.size(2);
   const auto part = [&](const Tensor& t, int64_t first, int64_t count) {
@@ -290,8 +293,10 @@ INGOT_OP(lstm_sequence) = {
     .name = "lstm_sequence",
     .signature = "lstm_sequence(x, weight, h0?, c0?, reverse:bool=false) -> y, c, gates",
     .doc =
-        "The recurrent half of an LSTM layer: x [steps, batch, 4h] is what inputs and biases contribute to the gates i, "
-        "f, g, o; weight [4h, h] multiplies the state before; h0 and c0 [batch, h]; to y and c [steps, batch, h] and the "
+        "The recurrent half of an LSTM layer: x [steps, batch, 4h] is what inputs and biases contribute to the gates "
+        "i, "
+        "f, g, o; weight [4h, h] multiplies the state before; h0 and c0 [batch, h]; to y and c [steps, batch, h] and "
+        "the "
         "gates [steps, batch, 4h]; `reverse` walks from the last step to the first.",
     .family = "recurrent",
     .infer =
@@ -315,8 +320,7 @@ INGOT_OP(lstm_sequence) = {
         },
     .scratch =
         [](const Call& call, const Tensor* out, int) {
-          return staged_bytes(call, out) +
-                 kernels::recurrent_scratch(recurrence_of(call), 4, size_of(out[0].dtype()));
+          return staged_bytes(call, out) + kernels::recurrent_scratch(recurrence_of(call), 4, size_of(out[0].dtype()));
         },
     .reference = reference_lstm,
     .cost = [](const Call& call) { return cost_of(recurrence_of(call), 4); },
@@ -338,8 +342,7 @@ INGOT_OP(lstm_sequence) = {
 
 INGOT_OP(lstm_sequence_grad) = {
     .name = "lstm_sequence_grad",
-    .signature =
-        "lstm_sequence_grad(weight, c, gates, c0?, dy?, dc?, dgates?, reverse:bool=false) -> dx, dh0, dc0",
+    .signature = "lstm_sequence_grad(weight, c, gates, c0?, dy?, dc?, dgates?, reverse:bool=false) -> dx, dh0, dc0",
     .doc =
         "Gradients of lstm_sequence by x and the initial states, from its results c and gates and their gradients; dh0 "
         "and dc0 are [0, h] if there is no c0.",
@@ -362,8 +365,16 @@ INGOT_OP(lstm_sequence_grad) = {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
             using T = std::remove_reference_t<decltype(**to)>;
             const bool state = call.has(3);
-            const kernels::LstmGrad<T> l{in[4], in[5], in[6], in[0], in[1], in[2], in[3], to[0],
-                                         state ? to[1] : nullptr, state ? to[2] : nullptr};
+            const kernels::LstmGrad<T> l{in[4],
+                                         in[5],
+                                         in[6],
+                                         in[0],
+                                         in[1],
+                                         in[2],
+                                         in[3],
+                                         to[0],
+                                         state ? to[1] : nullptr,
+                                         state ? to[2] : nullptr};
             kernels::lstm_grad(recurrence_back(call), l, rest, team);
           });
         },
@@ -406,8 +417,7 @@ INGOT_OP(gru_sequence) = {
         },
     .scratch =
         [](const Call& call, const Tensor* out, int) {
-          return staged_bytes(call, out) +
-                 kernels::recurrent_scratch(recurrence_of(call), 3, size_of(out[0].dtype()));
+          return staged_bytes(call, out) + kernels::recurrent_scratch(recurrence_of(call), 3, size_of(out[0].dtype()));
         },
     .reference = reference_gru,
     .cost = [](const Call& call) { return cost_of(recurrence_of(call), 3); },
@@ -415,8 +425,7 @@ INGOT_OP(gru_sequence) = {
         [](Gradient& g) {
           const bool reverse = g.call().flag("reverse");
           const Tensor h0 = given(g, 3);
-          const auto d =
-              gru_sequence_grad(g.in(1), g.out(0), g.out(1), h0, given_dy(g, 0), given_dy(g, 1), reverse);
+          const auto d = gru_sequence_grad(g.in(1), g.out(0), g.out(1), h0, given_dy(g, 0), given_dy(g, 1), reverse);
           g.set(0, d[0]);
           if (g.wants(1)) g.set(1, weight_gradient(d[1], g.out(0), h0, reverse));
           if (g.wants(2)) g.set(2, sum(d[1], {0, 1}));
@@ -449,8 +458,8 @@ INGOT_OP(gru_sequence_grad) = {
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
             using T = std::remove_reference_t<decltype(**to)>;
-            const kernels::GruGrad<T> l{in[4], in[5], in[0], in[1], in[2], in[3], to[0], to[1],
-                                        call.has(3) ? to[2] : nullptr};
+            const kernels::GruGrad<T> l{
+                in[4], in[5], in[0], in[1], in[2], in[3], to[0], to[1], call.has(3) ? to[2] : nullptr};
             kernels::gru_grad(recurrence_back(call), l, rest, team);
           });
         },

@@ -1,5 +1,5 @@
-// What a fuzz target is: any bytes, and an Error or a value as the answer. Memory beyond what 4 KiB of input and the limits
-// below justify is a failure like a crash.
+// What a fuzz target is: any bytes, and an Error or a value as the answer. Memory beyond what 4 KiB of input and the
+// limits below justify is a failure like a crash.
 #pragma once
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +20,7 @@ int fuzz(const uint8_t* data, size_t size, Read read) {
   return 0;
 }
 
-#define INGOT_FUZZ(expression)                                               \
-  extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {  \
+#define INGOT_FUZZ(expression)                                                 \
+  extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {    \
     return fuzz(data, size, [](std::span<const std::byte> b) { expression; }); \
   }

@@ -8,7 +8,8 @@ INGOT_FUZZ(ingot::io::parse_png(b, kFuzzLimits))
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
-// Half of the inputs get correct checksums after a change: otherwise libpng would refuse nearly all of them at the door.
+// Half of the inputs get correct checksums after a change: otherwise libpng would refuse nearly all of them at the
+// door.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   size = LLVMFuzzerMutate(data, size, max_size);
   if (seed % 2 != 0) return size;

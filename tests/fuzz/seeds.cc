@@ -11,7 +11,8 @@ using namespace ingot;
 Tensor counting(const Dims& shape, DType dtype) {
   Tensor t = Tensor::empty(shape, dtype);
   for (int64_t i = 0; i < t.numel(); i++)
-    store_from_double(static_cast<std::byte*>(t.raw()) + static_cast<size_t>(i) * size_of(dtype), dtype, static_cast<double>(i % 7));
+    store_from_double(static_cast<std::byte*>(t.raw()) + static_cast<size_t>(i) * size_of(dtype), dtype,
+                      static_cast<double>(i % 7));
   return t;
 }
 
@@ -39,6 +40,7 @@ int main(int count, char** arguments) {
   io::save_safetensors(place("safetensors", "one"), std::span(tensors).subspan(0, 1));
   io::save_safetensors(place("safetensors", "none"), {});
   io::save_png(place("png", "grey"), counting({5, 4}, kU8));
-  for (int64_t channels : {2, 3, 4}) io::save_png(place("png", std::to_string(channels)), counting({channels, 5, 4}, kU8));
+  for (int64_t channels : {2, 3, 4})
+    io::save_png(place("png", std::to_string(channels)), counting({channels, 5, 4}, kU8));
   return 0;
 }

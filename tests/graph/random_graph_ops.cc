@@ -262,7 +262,7 @@ bool RandomGraph::add_several(size_t x) {
   if (t.rank() < 1) return false;
   const int64_t axis = random_.below(t.rank()), size = t.shape()[static_cast<int>(axis)];
   const Info info{infos_[x].exact};
-  switch (random_.below(5)) {
+  switch (random_.below(6)) {
     case 0:
       if (options_.smooth) return false;
       add_line("sort(" + at(x) + ")", info, [=](const Values& v) { return sort(v[x], axis)[0]; });
@@ -287,6 +287,22 @@ bool RandomGraph::add_several(size_t x) {
       for (int64_t i = 1 + random_.below(size); i > 0; i--) picks.push_back(random_.below(size));
       const Tensor indices = Tensor::from(picks);
       add_line("index_select(" + at(x) + ")", info, [=](const Values& v) { return index_select(v[x], indices, axis); });
+      return true;
+    }
+    case 4: {  // what the pass `pool` looks for, and what it must leave alone
+      if (options_.smooth || t.rank() < 2 || t.size(-1) < 4 || t.size(-2) < 4 || t.numel() == 0) return false;
+      const Dims planes{t.numel() / (t.size(-1) * t.size(-2)), 1, t.size(-2), t.size(-1)};
+      if (planes[0] * 3 * planes[2] * planes[3] > options_.most) return false;
+      const size_t w = bind({3, 1, 2, 2}, -1, 1), b = bind({3}, -1, 1);
+      const bool first_relu = random_.chance(0.7), positions = random_.chance(0.2), twice = random_.chance(0.2);
+      add_line("max_pool2d(conv2d(" + at(x) + "))", {}, [=](const Values& v) {
+        Tensor y = conv2d(reshape(contiguous(v[x]), planes), v[w], v[b]);
+        if (first_relu) y = relu(y);
+        const auto pooled = max_pool2d(y, {.kernel = {2, 2}});
+        Tensor result = pooled[0];
+        if (positions) result = result + to(pooled[1], result.dtype());
+        return twice ? result + mean(y) : result;
+      });
       return true;
     }
     default: {  // exact numbers may lose digits and stay comparable

@@ -37,8 +37,12 @@ void give(void* block) {
 // The program's own operator new: all that the readers' strings and lists take is counted here.
 void* operator new(size_t bytes) { return take(bytes); }
 void* operator new[](size_t bytes) { return take(bytes); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return take(bytes); }
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return take(bytes); }
 void operator delete(void* block) noexcept { give(block); }
 void operator delete[](void* block) noexcept { give(block); }
+void operator delete(void* block, const std::nothrow_t&) noexcept { give(block); }
+void operator delete[](void* block, const std::nothrow_t&) noexcept { give(block); }
 void operator delete(void* block, size_t) noexcept { give(block); }
 void operator delete[](void* block, size_t) noexcept { give(block); }
 

@@ -115,7 +115,7 @@ TEST(NpyHostile, LyingHeaders) {
 }
 
 TEST(Npz, ReadsWhatNumPyWrote) {
-  for (const char* name : {"stored.npz", "deflated.npz"}) {
+  for (const char* name : {"stored.npz", "deflated.npz", "zip64.npz"}) {
     const std::vector<NamedTensor> file = load_npz(golden_path(name));
     ASSERT_EQ(file.size(), 3u) << name;
     EXPECT_EQ(file[0].name, "weight");
@@ -150,13 +150,26 @@ TEST(Npz, WritesWhatItReads) {
             std::string::npos);
 }
 
+// tools/golden_files.py shows that NumPy reads this file.
+TEST(Npz, WritesWhatNumPyReads) {
+  TemporaryFolder folder;
+  save_npz(folder / "x.npz", std::vector<NamedTensor>{{"weight", reshape(arange(0, 24), {2, 3, 4})},
+                                                      {"labels", arange(0, 5, 1, kI64)},
+                                                      {"mask", Tensor::from(std::vector<bool>{true, false})},
+                                                      {"ä", to(arange(0, 3), kF16)},
+                                                      {"none", zeros({0, 2})}});
+  EXPECT_EQ(contents(folder / "x.npz"), golden("written.npz"));
+}
+
 TEST(NpzHostile, Beginnings) {
   cut_everywhere(golden("stored.npz"), parse_archive);
   cut_everywhere(golden("deflated.npz"), parse_archive);
+  cut_everywhere(golden("zip64.npz"), parse_archive);
 }
 TEST(NpzHostile, FlippedBits) {
   flip_bits(golden("stored.npz"), parse_archive, 3000, 256 << 10);
   flip_bits(golden("deflated.npz"), parse_archive, 3000, 256 << 10);
+  flip_bits(golden("zip64.npz"), parse_archive, 3000, 256 << 10);
 }
 
 // Every element that a flipped bit could change is under a checksum.

@@ -5,7 +5,12 @@
 
 #include <cmath>
 
-#include "ingot/ingot.h"
+#include "ingot/error.h"
+#include "ingot/functions.h"
+#include "ingot/grad.h"
+#include "ingot/memory.h"
+#include "ingot/ops.h"
+#include "ingot/threads.h"
 
 namespace ingot {
 namespace {
