@@ -140,50 +140,17 @@ std::vector<bench::Contender> libtorch(const std::string& setting, const std::fu
   return settings;
 }
 
-// Parameters as PyTorch lays them out: weights are [out, in].
-struct Net {
-  std::vector<std::string> names;
-  std::vector<std::unique_ptr<Tensor>> tensors;  // their addresses stay: a slab keeps them
-
-  const Tensor* add(const std::string& name, const Dims& shape, double low, double high) {
-    names.push_back(name);
-    tensors.push_back(std::make_unique<Tensor>(uniform(shape, static_cast<int64_t>(names.size()), low, high)));
-    return tensors.back().get();
-  }
-  std::vector<Parameter> parameters() const {
-    std::vector<Parameter> list;
-    for (size_t i = 0; i < names.size(); i++) list.push_back({names[i], tensors[i].get()});
-    return list;
-  }
-};
-
-struct Linear {
-  const Tensor *weight, *bias;
-  Linear(Net& net, const std::string& name, int64_t in, int64_t out) {
-    const double bound = 1 / std::sqrt(static_cast<double>(in));
-    weight = net.add(name + ".weight", {out, in}, -bound, bound);
-    bias = net.add(name + ".bias", {out}, -bound, bound);
-  }
-  Tensor operator()(const Tensor& x) const { return linear(x, *weight, *bias); }
-};
-
-struct LayerNorm {
-  const Tensor *weight, *bias;
-  LayerNorm(Net& net, const std::string& name, int64_t size)
-      : weight(net.add(name + ".weight", {size}, 0.5, 1.5)), bias(net.add(name + ".bias", {size}, -0.1, 0.1)) {}
-  Tensor operator()(const Tensor& x) const { return layer_norm(x, *weight, *bias); }
-};
-
-struct Mlp : Net {
-  std::vector<Linear> layers;
+struct Mlp {
+  nn::Sequential net;
   explicit Mlp(const std::vector<int64_t>& sizes) {
-    for (size_t i = 0; i + 1 < sizes.size(); i++) layers.emplace_back(*this, std::to_string(i), sizes[i], sizes[i + 1]);
+    for (size_t i = 0; i + 1 < sizes.size(); i++) {
+      if (i > 0) net.add(nn::ReLU());
+      net.add(nn::Linear(sizes[i], sizes[i + 1]));
+    }
   }
-  Tensor forward(Tensor x) const {
-    for (size_t i = 0; i < layers.size(); i++) x = i == 0 ? layers[i](x) : layers[i](relu(x));
-    return x;
-  }
-  Tensor loss(std::span<const Tensor> in) const { return mean(softmax_cross_entropy(forward(in[0]), in[1])); }
+  std::vector<Parameter> parameters() { return net.trainable_parameters(); }
+  Tensor forward(const Tensor& x) { return net(x); }
+  Tensor loss(std::span<const Tensor> in) { return nn::cross_entropy_loss(forward(in[0]), in[1]); }
 };
 
 struct TorchMlp : torch::nn::Module {
@@ -199,25 +166,20 @@ struct TorchMlp : torch::nn::Module {
   at::Tensor loss(const TorchBatch& in) { return torch::cross_entropy_loss(forward(in[0]), in[1]); }
 };
 
-struct Dqn : Net {
-  Linear linear1{*this, "linear1", 144, 256};
-  LayerNorm norm1{*this, "norm1", 256};
-  Linear linear2{*this, "linear2", 256, 128};
-  LayerNorm norm2{*this, "norm2", 128};
-  Linear linear3{*this, "linear3", 128, 64};
-  LayerNorm norm3{*this, "norm3", 64};
-  Linear value{*this, "value", 64, 1}, advantage{*this, "advantage", 64, 6};
-
-  Tensor forward(const Tensor& x) const {
+struct Dqn : nn::Module {
+  nn::Linear linear1{144, 256}, linear2{256, 128}, linear3{128, 64}, value{64, 1}, advantage{64, 6};
+  nn::LayerNorm norm1{256}, norm2{128}, norm3{64};
+  void parts(nn::Parts& p) override {
+    p("linear1", linear1), p("norm1", norm1), p("linear2", linear2), p("norm2", norm2), p("linear3", linear3);
+    p("norm3", norm3), p("value", value), p("advantage", advantage);
+  }
+  std::vector<Parameter> parameters() { return trainable_parameters(); }
+  Tensor forward(const Tensor& x) {
     const Tensor h = relu(norm3(linear3(relu(norm2(linear2(relu(norm1(linear1(x)))))))));
     const Tensor a = advantage(h);
     return value(h) + a - mean(a, {1}, true);
   }
-  // The Huber loss of the error e with delta 1: with m = e limited to ±1, it is m·(e - m/2), and its gradient is m.
-  Tensor loss(std::span<const Tensor> in) const {
-    const Tensor error = gather(forward(in[0]), in[1], 1) - in[2], limited = clamp(error, -1, 1);
-    return mean(limited * (error - 0.5 * limited));
-  }
+  Tensor loss(std::span<const Tensor> in) { return nn::huber_loss(gather(forward(in[0]), in[1], 1), in[2]); }
 };
 
 struct TorchDqn : torch::nn::Module {
@@ -289,7 +251,7 @@ void slow_down(torch::optim::Optimizer& optimizer) {
 }
 
 template <class Ours, class Theirs>
-void training(bench::Suite& s, const std::string& label, const Ours& ours, Theirs&& theirs, bool adam,
+void training(bench::Suite& s, const std::string& label, Ours&& ours, Theirs&& theirs, bool adam,
               const std::vector<Batch>& data, double tolerance = 1e-5) {
   if (!s.wants(label)) return;
   ParameterSlab slab(ours.parameters());
@@ -330,7 +292,7 @@ void training(bench::Suite& s, const std::string& label, const Ours& ours, Their
 }
 
 template <class Ours, class Theirs>
-void inference(bench::Suite& s, const std::string& label, const Ours& ours, Theirs&& theirs, const Dims& shape) {
+void inference(bench::Suite& s, const std::string& label, Ours&& ours, Theirs&& theirs, const Dims& shape) {
   if (!s.wants(label)) return;
   copy_weights(ours.parameters(), theirs);
   const Tensor x = normal(shape, 8);
@@ -446,9 +408,9 @@ int main(int argc, char** argv) {
                  batches(16, {rows, 784}, 10));
     training(suite, "b-dqn-b64-adam", Dqn(), TorchDqn(), true, batches(1, {64, 144}, 6, true));
     training(suite, "c-cnn-b64-adam", bench::Cnn(), bench::TorchCnn(), true, batches(4, {64, 1, 28, 28}, 10));
-    training(suite, "d-lstm-s50-b32-adam", OfModules<LstmNet>(), TorchLstm(), true, {sequences(50, 32, 32, 10)});
+    training(suite, "d-lstm-s50-b32-adam", LstmNet(), TorchLstm(), true, {sequences(50, 32, 32, 10)});
     for (const bool one_copy : {false, true})  // libtorch's two best forms
-      training(suite, std::string("h-attention-b8") + (one_copy ? "-one-copy" : ""), OfModules<AttentionNet>(),
+      training(suite, std::string("h-attention-b8") + (one_copy ? "-one-copy" : ""), AttentionNet(),
                TorchAttention(one_copy), true, {{normal({8, 128, 128}, 5), normal({8, 128, 128}, 6)}},
                2e-3);  // the keys' bias has a gradient that is all rounding
     adam_alone(suite, "e-adam-10m", 10'000'000);

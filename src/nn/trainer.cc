@@ -104,7 +104,7 @@ std::vector<NamedTensor> Trainer::Impl::judge(const Tensor& result, const Tensor
 
 TrainStep& Trainer::Impl::step_for(const InputSpec& x, const InputSpec& y) {
   if (auto* e = find(steps, x.shape, y.shape)) return e->step;
-  const PlanFunction function = [this](std::span<const Tensor> in) { return judge(model.forward(in[0]), in[1]); };
+  const PlanFunction function = [this](std::span<const Tensor> in) { return judge(model(in[0]), in[1]); };
   model.train();
   steps.push_back(
       std::make_unique<StepEntry>(StepEntry{x.shape, y.shape, TrainStep(function, updates, {x, y}, options.plan)}));
@@ -114,7 +114,7 @@ TrainStep& Trainer::Impl::step_for(const InputSpec& x, const InputSpec& y) {
 Plan& Trainer::Impl::evaluation_for(const Tensor& x, const Tensor& y) {
   if (auto* e = find(evaluations, x.shape(), y.shape())) return e->plan;
   const PlanFunction function = [this](std::span<const Tensor> in) {
-    const Tensor result = model.forward(in[0]);
+    const Tensor result = model(in[0]);
     std::vector<NamedTensor> all = judge(result, in[1]);
     all.push_back({"result", result});
     return all;
@@ -132,7 +132,7 @@ Plan& Trainer::Impl::evaluation_for(const Tensor& x, const Tensor& y) {
 Plan& Trainer::Impl::prediction_for(const Tensor& x) {
   if (auto* e = find(predictions, x.shape(), {})) return e->plan;
   const PlanFunction function = [this](std::span<const Tensor> in) {
-    return std::vector<NamedTensor>{{"result", model.forward(in[0])}};
+    return std::vector<NamedTensor>{{"result", model(in[0])}};
   };
   PlanOptions plan = options.plan;
   plan.name = options.plan.name + " prediction";
