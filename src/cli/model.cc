@@ -55,6 +55,13 @@ std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& tas
   return model;
 }
 
+void reset_state(nn::Sequential& model) {
+  for (size_t i = 0; i < model.size(); i++) {
+    if (auto* layer = dynamic_cast<KeepsState*>(&model[i])) layer->reset_state();
+    if (auto* inner = dynamic_cast<nn::Sequential*>(&model[i])) reset_state(*inner);
+  }
+}
+
 int64_t Task::results() const {
   if (classes > 0) return classes;
   int64_t count = 1;

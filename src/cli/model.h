@@ -20,6 +20,7 @@ struct Task {
   std::vector<float> mean, deviation;    // what inputs were normalised with
   std::vector<float> target_mean, target_deviation;
   std::string vocabulary;     // of a text: the characters, in the order of their numbers
+  int64_t rows = 0;           // continuous text: rows of a batch, each going on where it ended; 0: none
   bool reconstructs = false;  // the target is the input
 
   std::string to_json() const;
@@ -34,5 +35,7 @@ Choices layer_choices();
 /// The layers of a completed [model] one after the other. Shapes are tried out with zeros: an Error points at the layer
 /// that does not fit.
 std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& task);
+/// Lets recurrent layers over continuous text begin anew.
+void reset_state(nn::Sequential& model);
 
 }  // namespace ingot::cli

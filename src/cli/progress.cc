@@ -107,7 +107,7 @@ void Progress::epoch(const nn::EpochResult& e) {
   if (!people()) return;
   std::string line =
       fmt::format("epoch {:>{}}/{}  {}", e.epoch, std::to_string(epochs_).size(), epochs_, scores(e.train));
-  if (e.tested) line += "  held back: " + scores(e.test);
+  if (e.tested) line += "  test: " + scores(e.test);
   line += fmt::format("  {}  {} samples/s", clock_text(e.seconds), grouped(static_cast<int64_t>(e.samples_per_second)));
   say(line + (e.best ? green("  best") : ""));
 }

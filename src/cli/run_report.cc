@@ -119,7 +119,9 @@ class Collector {
 void describe_model(Job& job, Report& report) {
   Dims shape{1};
   for (const int64_t size : job.data.task.input) shape.push_back(size);
+  job.model->eval();  // layers that go on from batch to batch take any number of samples then
   const nn::Summary summary = nn::summary(*job.model, {shape, job.data.task.input_type, "x"});
+  job.model->train();
   report.model.header = {"layer", "kind", "output", "parameters", "FLOPs"};
   for (const nn::SummaryRow& row : summary.rows)
     if (!row.path.empty())

@@ -19,6 +19,7 @@ std::string Task::to_json() const {
                                        {"target_mean", target_mean},
                                        {"target_deviation", target_deviation},
                                        {"vocabulary", characters},
+                                       {"rows", rows},
                                        {"reconstructs", reconstructs}};
   return json.dump();
 }
@@ -38,6 +39,7 @@ Task Task::from_json(const std::string& text) {
     json.at("target_mean").get_to(task.target_mean);
     json.at("target_deviation").get_to(task.target_deviation);
     for (const int c : json.at("vocabulary")) task.vocabulary += static_cast<char>(c);
+    json.at("rows").get_to(task.rows);
     json.at("reconstructs").get_to(task.reconstructs);
   } catch (const nlohmann::json::exception& e) {
     throw Error(std::string("what the model says about its data cannot be read: ") + e.what());
