@@ -353,13 +353,13 @@ void chain(bench::Suite& s, const std::string& label) {
 // Compiling value and gradients of a deep network: 111 layers make 1,003 nodes.
 void compiling(bench::Suite& s, const std::string& label) {
   if (!s.wants(label)) return;
-  const Mlp net(std::vector<int64_t>(112, 8));
-  std::vector<Tensor> parameters;
-  for (const auto& t : net.tensors) parameters.push_back(*t);
+  Mlp net(std::vector<int64_t>(112, 8));
+  std::vector<NamedTensor> parameters;
+  for (const Parameter& p : net.parameters()) parameters.push_back({p.name, *p.tensor});
   const PlanFunction loss_and_gradients = [&](std::span<const Tensor> in) {
     const ValueAndGrad both = value_and_grad([&] { return net.loss(in); }, parameters);
     std::vector<NamedTensor> out{{"loss", both.value}};
-    for (size_t i = 0; i < parameters.size(); i++) out.push_back({net.names[i], both.gradients[i]});
+    for (size_t i = 0; i < parameters.size(); i++) out.push_back({parameters[i].name, both.gradients[i]});
     return out;
   };
   const std::vector<InputSpec> specs{InputSpec({4, 8}), InputSpec({4}, kI64)};
