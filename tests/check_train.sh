@@ -86,7 +86,10 @@ seq -s, 1 64 >one.csv
 "$ingot" info whole | grep -q "finished"
 "$ingot" info whole/model.safetensors | grep -q "0.weight"
 "$ingot" info whole/checkpoint.safetensors --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["format"] == "checkpoint of a run"'
-"$ingot" profile small.toml --runs 3 --batch 16 | grep -q "of the time is in"
+for what in small.toml digits autoencoder; do
+  "$ingot" profile $what --runs 3 --batch 16 >profile.txt
+  grep -q "of the time is in" profile.txt || fail "profile $what"
+done
 "$ingot" recipes | grep -q "digits"
 "$ingot" recipes --show digits >mine.toml
 "$ingot" train mine.toml --epochs 1 --out mine --quiet

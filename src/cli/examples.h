@@ -22,6 +22,7 @@ class Example {
  public:
   virtual ~Example() = default;
   virtual Plan& plan() = 0;
+  virtual Profile profile(int runs) { return plan().profile(runs, inputs()); }
   std::span<const Tensor* const> inputs() const { return input_pointers_; }
 
  protected:

@@ -1,9 +1,11 @@
 // `ingot profile`: where the time of a compiled step goes, and what the step looks like.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -31,16 +33,25 @@ class JobExample final : public Example {
     const data::Batch* batch = job_.train->next();
     set_inputs({clone(batch->x), clone(batch->y)});
   }
-  Plan& plan() override { return job_.trainer->step_for(*job_.train).plan(); }
+  Plan& plan() override { return step().plan(); }
+  Profile profile(int runs) override { return step().profile(runs, inputs()); }
 
  private:
+  TrainStep& step() { return job_.trainer->step_for(*job_.train); }
   Job job_;
 };
 
 std::unique_ptr<Example> find_example(const ProfileOptions& o) {
   const PlanOptions options{.name = o.example, .without = o.without, .threads = o.threads};
-  for (const ExampleInfo& e : examples())
+  std::vector<std::string> names;
+  for (const ExampleInfo& e : examples()) {
     if (o.example == e.name) return make_example(o.example, o.batch, options);
+    names.emplace_back(e.name);
+  }
+  for (const std::string& name : recipe_names()) names.push_back(name);
+  if (std::find(names.begin(), names.end(), o.example) == names.end() && !std::filesystem::exists(o.example))
+    throw Error(fmt::format("profile: there is no example, recipe or file \"{}\" — {}", o.example,
+                            suggestion(o.example, names)));
   std::vector<std::string> sets = o.sets;
   if (o.batch > 0) sets.push_back(fmt::format("train.batch={}", o.batch));
   return std::make_unique<JobExample>(load_description(o.example, sets), options);
@@ -102,7 +113,7 @@ int profile(const ProfileOptions& o) {
   if (o.describe) fmt::print("{}\n", plan.describe(true));
   if (o.dump) fmt::print("{}", plan.dump());
   if ((o.dump || o.describe) && o.trace.empty() && !o.json) return 0;
-  const Profile p = plan.profile(o.runs, example->inputs());
+  const Profile p = example->profile(o.runs);
   if (!o.trace.empty()) write_file(o.trace, p.chrome_trace());
   fmt::print("{}", o.json ? as_json(p, plan).dump(2) + "\n" : o.by_op ? p.by_op() : p.table(o.by_time));
   return 0;
