@@ -2,18 +2,11 @@
 // block, through nn's modules, and the same in libtorch.
 #pragma once
 
-// What `training` asks of a model, for a module.
-template <class Module>
-struct OfModules {
-  std::shared_ptr<Module> net = std::make_shared<Module>();
-  std::vector<Parameter> parameters() const { return net->trainable_parameters(); }
-  Tensor loss(std::span<const Tensor> in) const { return net->loss(in); }
-};
-
 struct LstmNet : nn::Module {
   nn::LSTM lstm{32, 128};
   nn::Linear head{128, 10};
   void parts(nn::Parts& p) override { p("lstm", lstm), p("head", head); }
+  std::vector<Parameter> parameters() { return trainable_parameters(); }
   Tensor loss(std::span<const Tensor> in) {
     return mean(softmax_cross_entropy(head(select(lstm(in[0]), 0, -1)), in[1]));
   }
@@ -28,6 +21,7 @@ struct TorchLstm : torch::nn::Module {
 struct AttentionNet : nn::Module {
   nn::TransformerBlock block{128, 4};
   void parts(nn::Parts& p) override { p("block", block); }
+  std::vector<Parameter> parameters() { return trainable_parameters(); }
   Tensor loss(std::span<const Tensor> in) { return nn::mse_loss(block(in[0]), in[1]); }
 };
 

@@ -18,9 +18,7 @@ struct Gpt : nn::Layer {
     p("tokens", tokens), p("positions", positions), p("first", first), p("second", second), p("norm", norm);
     p("head", head);
   }
-  Tensor forward(const Tensor& text) override {
-    return head(norm(second(first(positions(tokens(text))))));
-  }
+  Tensor forward(const Tensor& text) override { return head(norm(second(first(positions(tokens(text)))))); }
 };
 
 int main() {

@@ -65,7 +65,7 @@ def main():
         total, right = 0.0, 0
         for batch_x, batch_y in zip(epoch_x.split(BATCH), epoch_y.split(BATCH)):
             logits = net(batch_x)
-            loss = nn.functional.cross_entropy(logits, batch_y)
+            loss = nn.functional.cross_entropy(logits, batch_y, label_smoothing=0.1)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             optimizer.step()

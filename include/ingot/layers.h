@@ -242,8 +242,7 @@ class InstanceNorm2d : public Layer {
   double eps_;
 };
 
-// Activations: the ops of the same names
-// -------------------------------------------------------------------------------
+// Activations ---------------------------------------------------------------------------------------------------------
 
 INGOT_PLAIN_LAYER(ReLU);
 INGOT_PLAIN_LAYER(ReLU6);

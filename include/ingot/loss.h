@@ -59,19 +59,8 @@ Tensor kl_div_loss(const Tensor& log_probabilities, const Tensor& target, Reduct
 
 // For train_step and the trainer: the functions above with their options bound.
 
-inline const Loss mse{"mse", [](const Tensor& y, const Tensor& t) { return mse_loss(y, t); }, kF32};
-inline const Loss mae{"mae", [](const Tensor& y, const Tensor& t) { return mae_loss(y, t); }, kF32};
-inline const Loss cross_entropy{"cross_entropy",
-                                [](const Tensor& y, const Tensor& t) { return cross_entropy_loss(y, t); }, kI64};
-inline const Loss cross_entropy_on_probabilities{
-    "cross_entropy_on_probabilities",
-    [](const Tensor& y, const Tensor& t) { return cross_entropy_on_probabilities_loss(y, t); }, kI64};
-inline const Loss nll{"nll", [](const Tensor& y, const Tensor& t) { return nll_loss(y, t); }, kI64};
-inline const Loss bce{"bce", [](const Tensor& y, const Tensor& t) { return bce_loss(y, t); }, kF32};
-inline const Loss bce_with_logits{"bce_with_logits",
-                                  [](const Tensor& y, const Tensor& t) { return bce_with_logits_loss(y, t); }, kF32};
-inline const Loss kl_div{
-    "kl_div", [](const Tensor& y, const Tensor& t) { return kl_div_loss(y, t, Reduction::kBatchMean); }, kF32};
+extern const Loss mse, mae, cross_entropy, cross_entropy_on_probabilities, nll, bce, bce_with_logits,
+    kl_div;  // kl_div takes the batch mean
 Loss huber(double delta = 1, Reduction reduction = Reduction::kMean);
 Loss cross_entropy_with(CrossEntropyOptions options);
 

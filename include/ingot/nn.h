@@ -4,6 +4,7 @@
 //   auto step = nn::train_step(net, nn::cross_entropy, optim::Adam{.lr = 1e-3f}, {{64, 784}, {64}});
 //   float loss = step(x, labels);                         // zero allocations
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "ingot/attention.h"  // IWYU pragma: export
@@ -30,10 +31,10 @@ class Step {
   float operator()(const Tensor& x, const Tensor& target) { return step_(x, target); }
   Plan& plan() { return step_.plan(); }
   TrainStep& train_step() { return step_; }
-  const ParameterSlab& slab() const { return slab_; }
+  const ParameterSlab& slab() const { return *slab_; }
 
  private:
-  ParameterSlab slab_;
+  std::unique_ptr<ParameterSlab> slab_;  // its address stays when the step moves
   TrainStep step_;
 };
 

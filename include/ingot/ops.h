@@ -580,7 +580,7 @@ void argmax_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool
 Tensor argmin(const Tensor& x, const Dims& axes = {}, bool keepdim = false);
 void argmin_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false);
 
-/// The variance over `axes`, Σ(x - mean)² / (n - correction), in two passes; infinite or NaN if the correction is n or more.
+/// The variance over `axes`, Σ(x - mean)² / (n - correction), in two passes; NaN if the correction is n or more.
 Tensor var(const Tensor& x, const Dims& axes = {}, bool keepdim = false, int64_t correction = 1);
 void var_into(const Tensor& dst, const Tensor& x, const Dims& axes = {}, bool keepdim = false, int64_t correction = 1);
 

@@ -75,7 +75,9 @@ struct Parameter {
 
 /// Parameters and their gradients in two contiguous slabs of the same order, each parameter at a multiple of 64 bytes
 /// (what lies between is zero). Making a slab moves the parameters' elements into it and lets their tensors look there.
-/// Tensors that look at the same elements (shared weights) are one parameter, under the first one's name.
+/// Tensors that look at the same elements (shared weights) are one parameter, under the first one's name. Plans that
+/// were compiled before, and other handles, still look at the old memory. While a slab lives, no second one can be made
+/// of its parameters: what it was made for would train memory that nobody looks at any more.
 class ParameterSlab {
  public:
   explicit ParameterSlab(std::vector<Parameter> parameters);
@@ -96,6 +98,7 @@ class ParameterSlab {
   std::vector<Tensor> parameter_gradients_;
   Tensor values_, gradients_;
   int64_t count_ = 0;
+  std::shared_ptr<const void> claim_;  // on the memory of values_
 };
 
 /// How many numbers an optimiser keeps per parameter.
@@ -120,6 +123,7 @@ struct UpdateOptions {
 class Updates {
  public:
   Updates(const ParameterSlab& slab, const Optimizer& optimizer, const UpdateOptions& options = {});
+  Updates(const ParameterSlab&& slab, const Optimizer& optimizer, const UpdateOptions& options = {}) = delete;
 
   const ParameterSlab& slab() const { return *slab_; }
   const Optimizer& optimizer() const { return optimizer_; }

@@ -27,8 +27,9 @@ struct RecurrentResult {
 
 /// What LSTM and GRU have in common. As a layer: x [steps, batch, in] to [steps, batch, hidden].
 ///
-/// Truncated backpropagation: after `stateful(batch)`, forward(x) begins where the last one ended (without a gradient
-/// into the past), in eager code as in a plan, until `reset_state()`.
+/// Truncated backpropagation: after `stateful(batch)`, forward(x) in training mode begins where the last one ended
+/// (without a gradient into the past), in eager code as in a plan, until `reset_state()`. In evaluation it begins at
+/// zero and leaves the kept state alone.
 class Recurrent : public Layer {
  public:
   void parts(Parts& p) override;

@@ -2,7 +2,7 @@
 // saved and gone on from to the bit.
 //
 //   nn::Trainer trainer(net, nn::cross_entropy, optim::Adam{}, {.epochs = 20, .schedule = schedule::cosine()});
-//   trainer.on_epoch = [](const nn::EpochResult& e) { std::printf("%d %.4f\n", e.epoch, e.loss); };
+//   trainer.on_epoch = [](const nn::EpochResult& e) { std::printf("%.4f\n", e.test.loss); };
 //   trainer.fit(train_loader, &test_loader);
 #pragma once
 #include <atomic>
@@ -99,7 +99,8 @@ class Trainer {
   void stop() { stop_ = true; }
   bool stopped() const { return stop_; }
 
-  /// The state now (also inside callbacks); and going on from it, an Error if it is of another model or optimiser.
+  /// The state now (also inside on_batch and on_epoch); and going on from it, an Error if it is of another model or
+  /// optimiser.
   TrainingState state();
   void load_state(const TrainingState& state);
   /// The weights to keep: averaged if there are averages. Names are the model's.
@@ -112,8 +113,9 @@ class Trainer {
   /// The plan of a training step for full batches of a loader, compiled now if need be: to describe and to profile.
   TrainStep& step_for(const data::Loader& loader);
 
- private:
   struct Impl;
+
+ private:
   std::unique_ptr<Impl> impl_;
   std::atomic<bool> stop_ = false;
 };

@@ -72,11 +72,17 @@ std::vector<ReportFact> verdict_of(const Report& r) {
   return facts;
 }
 
+// How a sentence begins.
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
 std::string head(const Report& r) {
   std::string out =
       fmt::format("<header>\n<div class=\"brand\">{}<span>Ingot training report</span></div>\n<h1>{}</h1>\n",
                   kReportLogo, escaped(r.title));
-  if (!r.subtitle.empty()) out += fmt::format("<p class=\"lead\">{}</p>\n", escaped(r.subtitle));
+  if (!r.subtitle.empty()) out += fmt::format("<p class=\"lead\">{}</p>\n", escaped(capitalised(r.subtitle)));
   if (!r.status.empty()) out += fmt::format("<p class=\"status\">{}</p>\n", escaped(r.status));
   const std::vector<ReportFact> verdict = verdict_of(r);
   if (!verdict.empty()) {

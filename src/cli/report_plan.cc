@@ -63,6 +63,7 @@ std::string coloured_toml(std::string_view text) {
 
 std::string html_table(const ReportTable& table) {
   std::vector<bool> numbers(table.header.size(), true);
+  if (!numbers.empty()) numbers[0] = false;  // it names the row
   for (const auto& row : table.rows)
     for (size_t c = 0; c < std::min(row.size(), numbers.size()); c++)
       numbers[c] = numbers[c] && (row[c].empty() || is_number(row[c]));
@@ -114,13 +115,12 @@ std::string time_section(const Report& r) {
     body += folded("Picture of the plan", fmt::format("<div class=\"scroll plan\"><img alt=\"the plan as a graph\" "
                                                       "src=\"data:image/svg+xml;base64,{}\"/></div>\n",
                                                       base64(r.plan_svg)));
-  return section(
-      "time", "Where the time goes",
-      fmt::format("One training step, forward, backward and update, is one plan of {} kernel calls: {} on {} "
-                  "thread{}.",
-                  p.steps.size(), microseconds(p.plain_us > 0 ? p.plain_us : p.us), p.threads,
-                  p.threads == 1 ? "" : "s"),
-      body);
+  std::string note = fmt::format(
+      "One training step, forward, backward and update, is one plan of {} kernel calls: {} on {} thread{}.",
+      p.steps.size(), microseconds(p.plain_us > 0 ? p.plain_us : p.us), p.threads, p.threads == 1 ? "" : "s");
+  if (p.rest_share > 0.1)
+    note += fmt::format(" {} of that is in no step: threads that wake up and wait.", percent(p.rest_share, 0));
+  return section("time", "Where the time goes", note, body);
 }
 
 size_t all_bytes(const PlanBytes& b) { return b.own() + b.parameters + b.gradients + b.state + b.inputs + b.bound; }

@@ -330,10 +330,18 @@ Gemm<T> transposed(const Gemm<T>& g) {
   return t;
 }
 
+// A tall c of few columns from a column-major a, such as the gradient of a weight with few inputs: a, which would be
+// packed for a few columns only, is better read as it is, as the right operand.
+template <class T>
+bool is_better_turned(const Gemm<T>& g) {
+  return g.a_row == 1 && g.a_col != 1 && g.b_col == 1 && g.n >= 8 && g.m >= 4 * g.n && g.m * g.k > kReadInPlace &&
+         g.n * g.k <= kReadInPlace && !g.b_packed;
+}
+
 // Is it computed as cᵀ = bᵀ·aᵀ?
 template <class T>
 bool is_turned(const Gemm<T>& g) {
-  return g.m > 1 && (g.n == 1 || (g.c_row == 1 && g.c_col != 1));
+  return g.m > 1 && (g.n == 1 || (g.c_row == 1 && g.c_col != 1) || is_better_turned(g));
 }
 
 void dispatch(const Gemm<float>& g, void* scratch, const Team& team) { INGOT_DISPATCH(gemm_f32)(g, scratch, team); }

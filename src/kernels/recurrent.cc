@@ -227,7 +227,10 @@ struct LstmStepBack {
 
   HWY_INLINE V<T> load(int64_t row, int64_t unit, int64_t n) const {
     const D<T> d;
-    return dy != nullptr ? load_part(d, dy + row * hidden + unit, n) : hn::Zero(d);
+    const int64_t at = row * hidden + unit;
+    for (int g = 0; g < 4; ++g) hwy::Prefetch(gates + (row * 4 + g) * hidden + unit);  // for finish
+    hwy::Prefetch(c + at);
+    return dy != nullptr ? load_part(d, dy + at, n) : hn::Zero(d);
   }
   // σ' = σ (1 - σ), tanh' = 1 - tanh².
   HWY_INLINE void store_sigmoid(T* to, int64_t n, V<T> gate, V<T> slope) const {

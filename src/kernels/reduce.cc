@@ -259,7 +259,7 @@ void variance(const ReduceLayout& layout, const T* in, T* out, int64_t correctio
   const ReducePlan plan = plan_reduce(layout, false);
   const double n = static_cast<double>(plan.count), divisor = n - static_cast<double>(correction);
   centred_fold(
-      Fold::kSum, 1 / n, Fold::kSquaredDifference, 1 / (divisor > 0 ? divisor : 0), plan, in, out,
+      Fold::kSum, 1 / n, Fold::kSquaredDifference, divisor > 0 ? 1 / divisor : std::nan(""), plan, in, out,
       static_cast<T*>(scratch), [](T&) {}, team);
 }
 template void variance(const ReduceLayout&, const float*, float*, int64_t, void*, const Team&);

@@ -71,8 +71,8 @@ SinusoidalPositions::SinusoidalPositions(int64_t most, int64_t width) {
   std::vector<double> values;
   for (int64_t t = 0; t < most; t++)
     for (int64_t i = 0; i < width; i++) {
-      const double angle = static_cast<double>(t) /
-                           std::pow(10000.0, static_cast<double>(i / 2 * 2) / static_cast<double>(width));
+      const double angle =
+          static_cast<double>(t) / std::pow(10000.0, static_cast<double>(i / 2 * 2) / static_cast<double>(width));
       values.push_back(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
     }
   f64_ = Tensor::from(values, {most, width});

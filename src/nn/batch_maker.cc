@@ -18,6 +18,8 @@ void check(const Dataset& dataset, const LoaderOptions& options) {
   const int64_t size = dataset.size();
   if (size < 1) refuse("the dataset is empty — give it at least one sample");
   if (options.batch < 1) refuse("a batch of " + std::to_string(options.batch) + " samples — give 1 or more");
+  if (options.batch > INT32_MAX)
+    refuse("a batch of " + std::to_string(options.batch) + " samples — that is more than memory holds");
   if (options.prefetch < 0 || options.prefetch > 1024)
     refuse(std::to_string(options.prefetch) + " batches ahead — prefetch is from 0 (no thread) to 1024");
   if (options.batches < 0)

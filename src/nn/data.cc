@@ -115,6 +115,9 @@ TensorDataset::TensorDataset(Tensor x, Tensor y) {
     throw Error(std::string("TensorDataset: x ") + to_string(x.shape()) + " has " + std::to_string(x.size(0)) +
                 " samples, y " + to_string(y.shape()) + " has " + std::to_string(y.size(0)) +
                 " — the first axis of both counts the samples");
+  if (x.size(0) > 0 && (x.numel() == 0 || y.numel() == 0))
+    throw Error(std::string("TensorDataset: x ") + to_string(x.shape()) + ", y " + to_string(y.shape()) +
+                " — samples without numbers; give every axis a size of 1 or more");
   x_ = with_whole_samples(x);
   y_ = with_whole_samples(y);
   input_type_ = batch_type(x_, false);

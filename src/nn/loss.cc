@@ -177,6 +177,20 @@ Tensor kl_div_loss(const Tensor& log_probabilities, const Tensor& target, Reduct
   return reduced(multiply(t, subtract(log(clamp(t, least, kInfinity)), log_probabilities)), reduction);
 }
 
+const Loss mse{"mse", [](const Tensor& y, const Tensor& t) { return mse_loss(y, t); }, kF32};
+const Loss mae{"mae", [](const Tensor& y, const Tensor& t) { return mae_loss(y, t); }, kF32};
+const Loss cross_entropy{"cross_entropy", [](const Tensor& y, const Tensor& t) { return cross_entropy_loss(y, t); },
+                         kI64};
+const Loss cross_entropy_on_probabilities{
+    "cross_entropy_on_probabilities",
+    [](const Tensor& y, const Tensor& t) { return cross_entropy_on_probabilities_loss(y, t); }, kI64};
+const Loss nll{"nll", [](const Tensor& y, const Tensor& t) { return nll_loss(y, t); }, kI64};
+const Loss bce{"bce", [](const Tensor& y, const Tensor& t) { return bce_loss(y, t); }, kF32};
+const Loss bce_with_logits{"bce_with_logits",
+                           [](const Tensor& y, const Tensor& t) { return bce_with_logits_loss(y, t); }, kF32};
+const Loss kl_div{"kl_div", [](const Tensor& y, const Tensor& t) { return kl_div_loss(y, t, Reduction::kBatchMean); },
+                  kF32};
+
 Loss huber(double delta, Reduction reduction) {
   return {"huber", [=](const Tensor& y, const Tensor& t) { return huber_loss(y, t, delta, reduction); }, kF32};
 }

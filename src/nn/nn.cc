@@ -21,13 +21,13 @@ std::vector<InputSpec> with_targets(std::vector<InputSpec> inputs, const Loss& l
 
 Step::Step(Layer& model, const Loss& loss, const Optimizer& optimizer, std::vector<InputSpec> inputs,
            const PlanOptions& options)
-    : slab_(model.trainable_parameters()),
+    : slab_(std::make_unique<ParameterSlab>(model.trainable_parameters())),
       step_(
           [&](const Tensor& x, const Tensor& target) {
             const Tensor result = model(x);
             const Scope scope(loss.name);
             return loss.function(result, target);
           },
-          slab_, optimizer, with_targets(std::move(inputs), loss), options) {}
+          *slab_, optimizer, with_targets(std::move(inputs), loss), options) {}
 
 }  // namespace ingot::nn

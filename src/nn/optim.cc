@@ -1,6 +1,7 @@
 #include "ingot/optim.h"
 
 #include <cstddef>
+#include <mutex>
 #include <set>
 
 #include "ingot/error.h"
@@ -18,6 +19,31 @@ bool same_elements(const Parameter& a, const Parameter& b) {
          a.tensor->strides() == b.tensor->strides();
 }
 
+// The memory of all slabs that live.
+class Claims {
+ public:
+  bool has(const Tensor& t) {
+    const std::lock_guard lock(mutex_);
+    return storages_.contains(t.storage());
+  }
+  std::shared_ptr<const void> add(const Tensor& values) {
+    const std::lock_guard lock(mutex_);
+    storages_.insert(values.storage());
+    return {values.storage(), [this](const void* storage) {
+              const std::lock_guard again(mutex_);
+              storages_.erase(storage);
+            }};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<const void*> storages_;
+};
+Claims& claims() {
+  static auto* all = new Claims;  // never destroyed: slabs may outlive any static object
+  return *all;
+}
+
 // Everything that can be wrong with a list of parameters, before any of them moves.
 void check_parameters(const std::vector<Parameter>& parameters) {
   if (parameters.empty()) throw Error("parameters: the list is empty — there is nothing to train");
@@ -27,6 +53,10 @@ void check_parameters(const std::vector<Parameter>& parameters) {
       throw Error("parameters: two are called " + quoted(p.name) + " — give each its own name");
     if (p.tensor == nullptr || !p.tensor->defined())
       throw Error("parameters: " + quoted(p.name) + " is undefined — give it a tensor first");
+    if (claims().has(*p.tensor))
+      throw Error("parameters: " + quoted(p.name) +
+                  " is in the slab of another training step — make one step (an nn::Trainer, or Updates that steps for "
+                  "several batch shapes share), or end the other one first");
     const DType type = p.tensor->dtype(), first = parameters[0].tensor->dtype();
     if (!is_float(type))
       throw Error("parameters: " + quoted(p.name) + " is " + name(type) + " — parameters are f32 or f64");
@@ -83,6 +113,7 @@ ParameterSlab::ParameterSlab(std::vector<Parameter> parameters) {
     parameter_gradients_.push_back(piece(gradients_, first[k], shape));
   }
   for (size_t i = 0; i < parameters.size(); i++) *parameters[i].tensor = parameters_[slot[i]].tensor;
+  claim_ = claims().add(values_);
 }
 
 int state_slots(const Optimizer& optimizer) {

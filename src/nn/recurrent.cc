@@ -108,7 +108,7 @@ RecurrentResult Recurrent::forward(const Tensor& x, const RecurrentState& initia
 }
 
 Tensor Recurrent::forward(const Tensor& x) {
-  if (!state_.h.defined()) return run(x, {}).y;
+  if (!state_.h.defined() || !training()) return run(x, {}).y;
   // A copy: the gradient needs the state that was there before this call stores the next one.
   const auto before = [](const Tensor& t) { return t.defined() ? stop_gradient(copy(t)) : Tensor(); };
   const RecurrentResult result = run(x, {before(state_.h), before(state_.c)});

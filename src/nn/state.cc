@@ -122,9 +122,16 @@ void copy_parameters(Module& dst, Module& src, double tau) {
     fits = to[i].trained == from[i].trained && to[i].tensor->dtype() == from[i].tensor->dtype() &&
            to[i].tensor->shape() == from[i].tensor->shape();
   if (!fits) fail_copy(dst, src);
+  const auto shared = [&](size_t i) { return same_elements(*to[i].tensor, *from[i].tensor); };
+  bool apart = to.empty();
+  for (size_t i = 0; i < to.size() && !apart; i++) apart = !shared(i);
+  if (!apart)
+    throw Error(
+        "copy_parameters: both modules look at the same memory — copies of a module share their parameters; make the "
+        "second one anew");
   for (size_t i = 0; i < to.size(); i++) {
     const Tensor &d = *to[i].tensor, &s = *from[i].tensor;
-    bool again = same_elements(d, s);
+    bool again = shared(i);
     for (size_t k = 0; k < i && !again; k++) again = same_elements(*to[k].tensor, d);  // shared: once is enough
     if (again || (tau < 1 && !to[i].trained)) continue;
     if (tau == 1) {

@@ -62,6 +62,7 @@ void Updates::set_counters(int64_t steps, int64_t batches) {
 }
 
 void Updates::before_batch() {
+  if (batches_ == 0 && averages_.defined()) copy_into(averages_, slab_->values());  // as they are when training begins
   *lr_tensor_.data<float>() = lr_;
   *step_tensor_.data<int64_t>() = steps_ + 1;
   *seed_tensor_.data<int64_t>() = seed_of_batch(options_.seed, batches_);

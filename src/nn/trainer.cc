@@ -26,25 +26,6 @@ Entry* find(std::vector<std::unique_ptr<Entry>>& entries, const Dims& x, const D
   return nullptr;
 }
 
-// Puts the averaged weights into the model while it lives.
-class AveragedWeights {
- public:
-  explicit AveragedWeights(const Updates& updates) : updates_(updates) { swap(); }
-  ~AveragedWeights() { swap(); }
-  AveragedWeights(const AveragedWeights&) = delete;
-  AveragedWeights& operator=(const AveragedWeights&) = delete;
-
- private:
-  void swap() {
-    if (!updates_.averages().defined()) return;
-    const Tensor &a = updates_.slab().values(), &b = updates_.averages();
-    auto* bytes = static_cast<std::byte*>(a.raw());
-    std::swap_ranges(bytes, bytes + a.numel() * static_cast<int64_t>(size_of(a.dtype())),
-                     static_cast<std::byte*>(b.raw()));
-  }
-  const Updates& updates_;
-};
-
 }  // namespace
 
 Metric accuracy_metric() {
@@ -71,6 +52,22 @@ void Sums::mean(Scores& into) const {
   into.loss = loss / n;
   into.metrics.resize(metrics.size());
   for (size_t i = 0; i < metrics.size(); i++) into.metrics[i] = metrics[i] / n;
+}
+
+AveragedWeights::AveragedWeights(Trainer::Impl& trainer) : trainer_(trainer) {
+  if (trainer_.averaging++ == 0) swap();
+}
+AveragedWeights::~AveragedWeights() {
+  if (--trainer_.averaging == 0) swap();
+}
+
+// Before the first update there is nothing to average.
+void AveragedWeights::swap() {
+  if (!trainer_.updates.averages().defined() || trainer_.updates.steps() == 0) return;
+  const Tensor &a = trainer_.slab.values(), &b = trainer_.updates.averages();
+  auto* bytes = static_cast<std::byte*>(a.raw());
+  std::swap_ranges(bytes, bytes + a.numel() * static_cast<int64_t>(size_of(a.dtype())),
+                   static_cast<std::byte*>(b.raw()));
 }
 
 Trainer::Impl::Impl(Layer& the_model, Loss the_loss, const Optimizer& optimizer, TrainerOptions the_options)
@@ -104,7 +101,7 @@ std::vector<NamedTensor> Trainer::Impl::judge(const Tensor& result, const Tensor
 
 TrainStep& Trainer::Impl::step_for(const InputSpec& x, const InputSpec& y) {
   if (auto* e = find(steps, x.shape, y.shape)) return e->step;
-  const PlanFunction function = [this](std::span<const Tensor> in) { return judge(model.forward(in[0]), in[1]); };
+  const PlanFunction function = [this](std::span<const Tensor> in) { return judge(model(in[0]), in[1]); };
   model.train();
   steps.push_back(
       std::make_unique<StepEntry>(StepEntry{x.shape, y.shape, TrainStep(function, updates, {x, y}, options.plan)}));
@@ -114,7 +111,7 @@ TrainStep& Trainer::Impl::step_for(const InputSpec& x, const InputSpec& y) {
 Plan& Trainer::Impl::evaluation_for(const Tensor& x, const Tensor& y) {
   if (auto* e = find(evaluations, x.shape(), y.shape())) return e->plan;
   const PlanFunction function = [this](std::span<const Tensor> in) {
-    const Tensor result = model.forward(in[0]);
+    const Tensor result = model(in[0]);
     std::vector<NamedTensor> all = judge(result, in[1]);
     all.push_back({"result", result});
     return all;
@@ -132,7 +129,7 @@ Plan& Trainer::Impl::evaluation_for(const Tensor& x, const Tensor& y) {
 Plan& Trainer::Impl::prediction_for(const Tensor& x) {
   if (auto* e = find(predictions, x.shape(), {})) return e->plan;
   const PlanFunction function = [this](std::span<const Tensor> in) {
-    return std::vector<NamedTensor>{{"result", model.forward(in[0])}};
+    return std::vector<NamedTensor>{{"result", model(in[0])}};
   };
   PlanOptions plan = options.plan;
   plan.name = options.plan.name + " prediction";
@@ -187,12 +184,11 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
   };
   while (!done()) {
     const Clock::time_point begin = Clock::now();
-    double trained = 0;
+    const double before = t.seconds;
     while (const data::Batch* batch = train.next()) {
       t.position = train.position();
       t.train_batch(*batch, total_updates);
-      trained += static_cast<double>(batch->size());
-      t.speed = trained / std::max(seconds_since(begin), 1e-9);
+      t.seconds = before + seconds_since(begin);
       if (on_batch)
         on_batch({.epoch = t.epoch + 1,
                   .batch = t.position.batch,
@@ -200,10 +196,9 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
                   .loss = t.batch_loss,
                   .mean = t.running,
                   .lr = t.updates.lr(),
-                  .samples_per_second = t.speed});
+                  .samples_per_second = t.speed()});
       if (stop_) return false;
     }
-    t.seconds += seconds_since(begin);
     t.position = train.position();
     EpochResult result{.epoch = ++t.epoch,
                        .train = t.running,
@@ -211,10 +206,11 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
                        .tested = test != nullptr,
                        .lr = t.updates.lr(),
                        .seconds = t.seconds,
-                       .samples_per_second = t.speed};
+                       .samples_per_second = t.speed()};
     t.sums.clear(t.options.metrics.size());
     t.seconds = 0;
     if (test != nullptr) result.test = evaluate(*test);
+    if (test == &train) train.seek(t.position);
     result.best = t.judge_epoch(test != nullptr ? result.test : result.train);
     if (result.best && t.options.keep_best) t.keep_best_weights(weights());
     t.history.push_back(result);
@@ -225,7 +221,7 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
 }
 
 Scores Trainer::evaluate(data::Loader& loader, const std::function<void(const data::Batch&, const Tensor&)>& each) {
-  const AveragedWeights averaged(impl_->updates);
+  const AveragedWeights averaged(*impl_);
   Sums sums;
   sums.clear(impl_->options.metrics.size());
   loader.seek({});
@@ -240,7 +236,7 @@ Scores Trainer::evaluate(data::Loader& loader, const std::function<void(const da
 }
 
 const Tensor& Trainer::predict(const Tensor& x) {
-  const AveragedWeights averaged(impl_->updates);
+  const AveragedWeights averaged(*impl_);
   return impl_->prediction_for(x).run(x)[0];
 }
 
@@ -257,6 +253,7 @@ void Trainer::restore_best() {
   if (impl_->best_weights.empty())
     throw Error("trainer: there are no best weights — set keep_best, and train an epoch first");
   impl_->model.load_state_dict(impl_->best_weights);
+  if (impl_->updates.averages().defined()) copy_into(impl_->updates.averages(), impl_->slab.values());
 }
 
 }  // namespace ingot::nn

@@ -1,5 +1,6 @@
 // What a Trainer holds; trainer.cc trains with it, trainer_state.cc saves and loads it.
 #pragma once
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -52,14 +53,29 @@ struct Trainer::Impl {
   int64_t epoch = 0;  // completed
   data::Position position;
   Sums sums;           // of the epoch under way
-  double seconds = 0;  // spent on it before the last stop
+  double seconds = 0;  // spent on it
   double best = std::numeric_limits<double>::quiet_NaN();
   int64_t worse_epochs = 0;  // since the best one
   std::vector<EpochResult> history;
   std::vector<NamedTensor> best_weights;
 
   Scores running;  // means of `sums`
-  double batch_loss = 0, speed = 0;
+  double batch_loss = 0;
+  int averaging = 0;  // how many AveragedWeights there are
+  double speed() const { return sums.samples / std::max(seconds, 1e-9); }
+};
+
+/// While it lives, the model has the averaged weights, if there are any.
+class AveragedWeights {
+ public:
+  explicit AveragedWeights(Trainer::Impl& trainer);
+  ~AveragedWeights();
+  AveragedWeights(const AveragedWeights&) = delete;
+  AveragedWeights& operator=(const AveragedWeights&) = delete;
+
+ private:
+  void swap();
+  Trainer::Impl& trainer_;
 };
 
 }  // namespace ingot::nn

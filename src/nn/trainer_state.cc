@@ -75,6 +75,12 @@ std::vector<NamedTensor> with_prefix(const TrainingState& state, const std::stri
   return found;
 }
 
+std::string optimizer_name(const Optimizer& optimizer) {
+  constexpr const char* kNames[] = {"sgd", "adam", "adamw", "rmsprop", "adagrad", "lion"};
+  static_assert(std::size(kNames) == std::variant_size_v<Optimizer>);
+  return kNames[optimizer.index()];
+}
+
 // History as a table of f64, a row per epoch.
 constexpr int64_t kEpochColumns = 6;
 Tensor history_table(const std::vector<EpochResult>& history, int64_t metrics) {
@@ -124,7 +130,7 @@ std::vector<EpochResult> history_of(const Tensor& table, int64_t metrics) {
 std::vector<NamedTensor> Trainer::weights() {
   std::vector<NamedTensor> all = impl_->model.state_dict();
   const Tensor &values = impl_->slab.values(), &averages = impl_->updates.averages();
-  if (averages.defined())
+  if (averages.defined() && impl_->averaging == 0 && impl_->updates.steps() > 0)
     for (NamedTensor& t : all)
       if (t.tensor.shares_storage(values)) {
         const ptrdiff_t at = static_cast<std::byte*>(t.tensor.raw()) - static_cast<std::byte*>(values.raw());
@@ -135,6 +141,7 @@ std::vector<NamedTensor> Trainer::weights() {
 
 TrainingState Trainer::state() {
   const Impl& t = *impl_;
+  if (t.averaging > 0) throw Error("trainer: the state cannot be taken inside evaluate() — take it after");
   TrainingState state;
   for (NamedTensor& p : impl_->model.state_dict()) state.tensors.push_back({"model." + p.name, p.tensor});
   if (t.updates.state().defined()) state.tensors.push_back({"optimizer.state", t.updates.state()});
@@ -143,6 +150,9 @@ TrainingState Trainer::state() {
   for (const NamedTensor& b : t.best_weights) state.tensors.push_back({"best." + b.name, b.tensor});
   state.tensors.push_back({"history", history_table(t.history, static_cast<int64_t>(t.options.metrics.size()))});
   state.values = {{"format", kFormat},
+                  {"optimizer", optimizer_name(t.updates.optimizer())},
+                  {"accumulate", std::to_string(t.options.accumulate)},
+                  {"lr", exact(t.updates.lr())},
                   {"epoch", std::to_string(t.epoch)},
                   {"position.epoch", std::to_string(t.position.epoch)},
                   {"position.batch", std::to_string(t.position.batch)},
@@ -164,6 +174,13 @@ void Trainer::load_state(const TrainingState& state) {
   if (values.text("format") != kFormat)
     throw Error("training state: its format is \"" + values.text("format") + "\" — this program reads \"" + kFormat +
                 "\"");
+  const auto require_same = [&](const char* key, const std::string& now) {
+    if (values.text(key) != now)
+      throw Error(std::string("training state: ") + key + " was " + values.text(key) + " and is " + now +
+                  " now — a run goes on with what it began with");
+  };
+  require_same("optimizer", optimizer_name(t.updates.optimizer()));
+  require_same("accumulate", std::to_string(t.options.accumulate));
   // Everything is read and checked before anything changes.
   const int64_t metrics = static_cast<int64_t>(t.options.metrics.size());
   const NamedTensor* table = find(state, "history");
@@ -173,7 +190,7 @@ void Trainer::load_state(const TrainingState& state) {
   for (const Metric& m : t.options.metrics) sums.metrics.push_back(values.real("sum." + m.name));
   const data::Position position{values.count("position.epoch"), values.count("position.batch")};
   const int64_t epoch = values.count("epoch"), steps = values.count("updates"), batches = values.count("batches");
-  const double seconds = values.real("seconds"), best = values.real("best");
+  const double seconds = values.real("seconds"), lr = values.real("lr"), best = values.real("best");
   const int64_t worse_epochs = values.count("worse_epochs");
   std::vector<std::pair<Tensor, Tensor>> copies;
   const auto take = [&](const char* name, const Tensor& into) {
@@ -189,6 +206,7 @@ void Trainer::load_state(const TrainingState& state) {
   if (t.options.keep_best)
     for (const NamedTensor& b : with_prefix(state, "best.")) t.best_weights.push_back({b.name, clone(b.tensor)});
   t.updates.set_counters(steps, batches);
+  t.updates.set_lr(static_cast<float>(lr));
   t.epoch = epoch;
   t.position = position;
   t.sums = std::move(sums);

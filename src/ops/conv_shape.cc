@@ -114,8 +114,8 @@ ConvShape checked_forward_shape(const Call& call, int spatial) {
 }
 
 double flop_cost(const ConvShape& s) {
-  double macs = static_cast<double>(s.batch) * static_cast<double>(s.out_channels) *
-                static_cast<double>(s.in_channels / s.groups);
+  const int64_t in_channels = s.in_channels / s.groups;
+  double macs = static_cast<double>(s.batch) * static_cast<double>(s.out_channels) * static_cast<double>(in_channels);
   for (int a = 0; a < 3; a++) macs *= static_cast<double>(s.out[a]) * static_cast<double>(s.kernel[a]);
   return macs / 20;
 }

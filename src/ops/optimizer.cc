@@ -41,18 +41,17 @@ void require_scalar(const Call& call, int i, const char* what) {
 void require_range(const Call& call, const char* attr, double low, double below) {
   const double value = call.real(attr);
   if (value >= low && value < below) return;
-  const bool finite = below < std::numeric_limits<double>::infinity();
   fail(call, std::string(attr) + " = " + std::to_string(value),
-       finite ? "it must be at least 0 and less than 1" : "it must be 0 or more, and finite");
+       below == 1 ? "it must be at least 0 and less than 1" : "it must be 0 or more, and finite");
 }
 
 void require_common(const Call& call, int arrays, int scale) {
   require_arrays(call, arrays);
   require_scalar(call, arrays, "lr");
   require_scalar(call, scale, "scale");
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  require_range(call, "weight_decay", 0, kInfinity);
-  require_range(call, "clip_value", 0, kInfinity);
+  constexpr double kLargest = std::numeric_limits<float>::max();  // beyond it, f32 has infinity
+  require_range(call, "weight_decay", 0, kLargest);
+  require_range(call, "clip_value", 0, kLargest);
 }
 
 void add_outputs(const Call& call, Specs& out, int count) {
@@ -214,7 +213,7 @@ INGOT_OP(sgd_momentum_step) = {
     .infer =
         [](const Call& call, Specs& out) {
           require_common(call, 3, 4);
-          require_range(call, "momentum", 0, std::numeric_limits<double>::infinity());
+          require_range(call, "momentum", 0, std::numeric_limits<float>::max());
           call.flag("nesterov");
           add_outputs(call, out, 2);
         },
@@ -267,7 +266,7 @@ INGOT_OP(adam_step) = {
                  "it must be one i64 number");
           require_range(call, "beta1", 0, 1);
           require_range(call, "beta2", 0, 1);
-          require_range(call, "eps", 0, std::numeric_limits<double>::infinity());
+          require_range(call, "eps", 0, std::numeric_limits<float>::max());
           call.flag("decoupled");
           add_outputs(call, out, 3);
         },

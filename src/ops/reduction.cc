@@ -372,8 +372,8 @@ INGOT_OP(var) = {
     .name = "var",
     .signature = "var(x, axes:ints={}, keepdim:bool=false, correction:int=1)",
     .doc =
-        "The variance over `axes`, Σ(x - mean)² / (n - correction), in two passes; infinite or NaN if the correction "
-        "is n or more.",
+        "The variance over `axes`, Σ(x - mean)² / (n - correction), in two passes; NaN if the correction is n or "
+        "more.",
     .family = "reduction",
     .infer =
         [](const Call& call, Specs& out) {
@@ -403,7 +403,8 @@ INGOT_OP(var) = {
             const double mean = total / static_cast<double>(n);
             for (int64_t k = 0; k < n; k++)
               squares += (load_as_double(at(k), type) - mean) * (load_as_double(at(k), type) - mean);
-            store_from_double(to, type, squares / std::max(static_cast<double>(n) - correction, 0.0));
+            const double divisor = static_cast<double>(n) - correction;
+            store_from_double(to, type, divisor > 0 ? squares / divisor : std::numeric_limits<double>::quiet_NaN());
           });
         },
     .gradient =

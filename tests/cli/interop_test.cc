@@ -30,6 +30,32 @@ void expect_the_same(const std::string& name, nn::Layer& model) {
   std::filesystem::remove(path);
 }
 
+struct Tagger : nn::Layer {
+  nn::Embedding embedding{11, 6};
+  nn::LSTM lstm{6, 5, {.layers = 2, .bidirectional = true, .batch_first = true}};
+  nn::Linear out{10, 4};
+  void parts(nn::Parts& p) override { p("embedding", embedding), p("lstm", lstm), p("out", out); }
+  Tensor forward(const Tensor& x) override { return out(lstm(embedding(x))); }
+};
+
+struct Mixer : nn::Layer {
+  nn::LayerNorm norm{8};
+  nn::MultiheadAttention attention{8, 2};
+  nn::GRU gru{8, 3, {.batch_first = true}};
+  void parts(nn::Parts& p) override { p("norm", norm), p("attention", attention), p("gru", gru); }
+  Tensor forward(const Tensor& x) override { return gru(x + attention(norm(x))); }
+};
+
+TEST(Interop, Recurrent) {
+  Tagger tagger;
+  expect_the_same("tagger", tagger);
+}
+
+TEST(Interop, Attention) {
+  Mixer mixer;
+  expect_the_same("mixer", mixer);
+}
+
 TEST(Interop, Cnn) {
   nn::Sequential net{nn::Conv2d(1, 4, 3, {.padding = {1, 1}}, /*with_bias=*/false),
                      nn::BatchNorm2d(4),

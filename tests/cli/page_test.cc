@@ -22,9 +22,11 @@ TEST(Page, Figures) {
   EXPECT_EQ(grouped(999), "999");
   EXPECT_EQ(grouped(1234567), "1,234,567");
   EXPECT_EQ(grouped(-123456), "-123,456");
+  EXPECT_EQ(heading_of("cross_entropy"), "Cross entropy");
+  EXPECT_EQ(heading_of(""), "");
   EXPECT_EQ(byte_text(640), "640 B");
-  EXPECT_EQ(byte_text(1536), "1.50 KB");
-  EXPECT_EQ(byte_text(3.0 * (1 << 30)), "3.00 GB");
+  EXPECT_EQ(byte_text(1536), "1.50 KiB");
+  EXPECT_EQ(byte_text(3.0 * (1 << 30)), "3.00 GiB");
   EXPECT_EQ(duration(0.25), "0.25 s");
   EXPECT_EQ(duration(245), "4 min 05 s");
   EXPECT_EQ(duration(7260), "2 h 01 min");

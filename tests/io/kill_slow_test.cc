@@ -17,8 +17,11 @@ TEST(KilledWriter, LeavesAWholeFile) {
   TemporaryFolder folder;
   const std::string path = folder / "checkpoint.safetensors";
   // Each saved state says in its metadata what all its elements must be.
-  std::vector<std::vector<NamedTensor>> states;
-  for (int i = 0; i < 3; i++) states.push_back({{"w", full({1 << 16}, i)}, {"v", full({1000 + i}, i)}});
+  std::vector<std::vector<NamedTensor>> states(3);
+  for (size_t i = 0; i < 3; i++) {
+    const double value = static_cast<double>(i);
+    states[i] = {{"w", full({1 << 16}, value)}, {"v", full({1000 + static_cast<int64_t>(i)}, value)}};
+  }
   save_safetensors(path, states[0], {{"state", "0"}});
   std::set<std::string> seen;
   uint32_t random = 1;

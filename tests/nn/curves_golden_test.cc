@@ -11,6 +11,7 @@
 #include "ingot/loss.h"
 #include "ingot/ops.h"
 #include "ingot/optim.h"
+#include "ingot/recurrent.h"
 
 namespace ingot {
 namespace {
@@ -118,6 +119,40 @@ TEST_P(CurvesGolden, Digits) {
   nn::Sequential net(nn::Conv2d(1, 16, 3, padded), nn::ReLU(), nn::Conv2d(16, 32, 3, padded), nn::ReLU(),
                      nn::MaxPool2d(2), nn::Flatten(), nn::Linear(512, 64), nn::ReLU(), nn::Linear(64, 10));
   expect_same_curve(golden, type, train(net, type, batches, 1.0F / 512, golden.f64.size()));
+}
+
+// A character model: the logits of all places of a batch of text, one after the other.
+struct TextNet : nn::Layer {
+  explicit TextNet(int64_t characters) : embedding(characters, 16), head(48, characters) {}
+  void parts(nn::Parts& p) override { p("embedding", embedding), p("lstm", lstm), p("head", head); }
+  Tensor forward(const Tensor& x) override { return flatten(head(lstm(embedding(x))), 0, 1); }
+  nn::Embedding embedding;
+  nn::LSTM lstm{16, 48, {.layers = 2, .batch_first = true}};
+  nn::Linear head;
+};
+
+TEST_P(CurvesGolden, Lstm) {
+  const DType type = GetParam();
+  Golden golden = read_golden("lstm");
+  const size_t window = static_cast<size_t>(kLength), row = kBatches * window;
+  ASSERT_EQ(golden.text.size(), static_cast<size_t>(kRows) * row + 1);
+  std::replace(golden.text.begin(), golden.text.end(), '|', '\n');
+  std::string alphabet = golden.text;
+  std::sort(alphabet.begin(), alphabet.end());
+  alphabet.erase(std::unique(alphabet.begin(), alphabet.end()), alphabet.end());
+  // Window b of every row; the target is the same moved on by one.
+  const auto tokens = [&](size_t b, size_t offset) {
+    std::vector<int64_t> found;
+    for (size_t r = 0; r < static_cast<size_t>(kRows); r++)
+      for (size_t i = 0; i < window; i++)
+        found.push_back(static_cast<int64_t>(alphabet.find(golden.text[r * row + b * window + i + offset])));
+    return found;
+  };
+  std::vector<Batch> batches;
+  for (size_t b = 0; b < kBatches; b++)
+    batches.push_back({Tensor::from(tokens(b, 0), {kRows, kLength}), Tensor::from(tokens(b, 1))});
+  TextNet net(static_cast<int64_t>(alphabet.size()));
+  expect_same_curve(golden, type, train(net, type, batches, 1.0F / 64, golden.f64.size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Type, CurvesGolden, testing::Values(kF64, kF32),

@@ -67,6 +67,17 @@ TEST(ParameterSlab, SharedParametersAreOne) {
   EXPECT_TRUE(again.shares_storage(slab.values()));
 }
 
+TEST(ParameterSlab, ParametersAreInOneSlabAtATime) {
+  Tensor a = ones({3});
+  {
+    const ParameterSlab first({{"a", &a}});
+    EXPECT_REFUSED(ParameterSlab({{"a", &a}}), "another training step");
+    const ParameterSlab copy = first;
+  }
+  const ParameterSlab second({{"a", &a}});
+  EXPECT_TRUE(a.shares_storage(second.values()));
+}
+
 TEST(ParameterSlab, RefusesWithASentence) {
   Tensor a = ones({3}), b = ones({3}), wide = ones({3}, kF64), index = ones({3}, kI64), none;
   Tensor view = slice(a, 0, 1, 3, 1);

@@ -74,8 +74,7 @@ Model recurrent(int64_t in, int64_t hidden, const nn::RecurrentOptions& options 
 Model attention_of(int64_t width, int64_t heads, bool causal = false) {
   const auto net = std::make_shared<nn::MultiheadAttention>(width, heads, nn::AttentionOptions{.causal = causal});
   return {net, [net](const Inputs& x) {
-            const Tensor y =
-                x.count("k") > 0 ? net->forward(x.at("q"), x.at("k"), x.at("v")) : (*net)(x.at("q"));
+            const Tensor y = x.count("k") > 0 ? net->forward(x.at("q"), x.at("k"), x.at("v")) : (*net)(x.at("q"));
             return std::vector<NamedTensor>{{"y", y}};
           }};
 }
@@ -249,17 +248,21 @@ TEST(SequenceState, PiecesAreTheWhole) {
 
 TEST(SequenceState, ErrorsAreSentences) {
   nn::LSTM net(3, 4, {.batch_first = true});
-  EXPECT_EQ(error_of([&] { net.forward(zeros({2, 5, 2})); }),
-            "LSTM: x is [2, 5, 2] — it must be [batch, steps, 3]");
-  EXPECT_EQ(error_of([&] { net.forward(zeros({2, 0, 3})); }),
-            "LSTM: the sequence is empty — give at least one step");
-  EXPECT_EQ(error_of([&] { net.forward(zeros({2, 5, 3}), {zeros({1, 3, 4}), zeros({1, 3, 4})}); }),
+  EXPECT_EQ(error_of([&] { net.forward(zeros({2, 5, 2})); }), "LSTM: x is [2, 5, 2] — it must be [batch, steps, 3]");
+  EXPECT_EQ(error_of([&] { net.forward(zeros({2, 0, 3})); }), "LSTM: the sequence is empty — give at least one step");
+  EXPECT_EQ(error_of([&] {
+              net.forward(zeros({2, 5, 3}), {zeros({1, 3, 4}), zeros({1, 3, 4})});
+            }),
             "LSTM: a state is [1, 3, 4] — for this x it must be [1, 2, 4], [layers · directions, batch, hidden]");
-  EXPECT_EQ(error_of([&] { net.forward(zeros({2, 5, 3}), {zeros({1, 2, 4})}); }),
+  EXPECT_EQ(error_of([&] {
+              net.forward(zeros({2, 5, 3}), {zeros({1, 2, 4})});
+            }),
             "LSTM: one initial state of two — give both h and c, or none");
   EXPECT_EQ(error_of([] { nn::MultiheadAttention(6, 4); }),
             "MultiheadAttention: 4 heads of 6 columns — the heads must divide the width");
-  EXPECT_EQ(error_of([] { nn::LearnedPositions(3, 2).forward(zeros({1, 4, 2})); }),
+  EXPECT_EQ(error_of([] {
+              nn::LearnedPositions(3, 2).forward(zeros({1, 4, 2}));
+            }),
             "LearnedPositions: x is [1, 4, 2] — it must be [..., length, 2] with a length of at most 3");
 }
 

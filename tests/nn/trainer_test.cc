@@ -125,6 +125,56 @@ TEST(Trainer, GoesOnToTheBit) {
   }
 }
 
+// A state taken after an epoch's last batch, before its evaluation, reports that epoch as it was.
+TEST(Trainer, GoesOnAtTheEndOfAnEpoch) {
+  Training whole, first, second;
+  whole.trainer.fit(whole.train, &whole.test);
+  nn::TrainingState saved;
+  int64_t batches = 0;
+  first.trainer.on_batch = [&](const nn::BatchResult&) {
+    if (++batches == 14) {
+      saved = copy_of(first.trainer.state());
+      first.trainer.stop();
+    }
+  };
+  first.trainer.fit(first.train, &first.test);
+  second.trainer.load_state(saved);
+  second.trainer.fit(second.train, &second.test);
+  const nn::EpochResult &expected = whole.trainer.history()[1], &found = second.trainer.history()[1];
+  EXPECT_EQ(found.lr, expected.lr);
+  EXPECT_EQ(found.train.loss, expected.train.loss);
+  EXPECT_GT(found.seconds, 1e-6);
+  EXPECT_GT(found.samples_per_second, 0);
+}
+
+TEST(Trainer, AveragesBeginWithTheWeightsThatTrainingBeginsWith) {
+  Training run;
+  nn::set_seed(99);
+  nn::Sequential other{nn::Linear(2, 16), nn::ReLU(), nn::Linear(16, 4)};
+  run.net.load_state_dict(other.state_dict());
+  const double before = run.trainer.evaluate(run.test).loss;
+  EXPECT_NEAR(before, nn::cross_entropy_loss(other(kQuarters.x), kQuarters.y).item<double>(), 1e-5);
+  EXPECT_EQ(values(run.trainer.weights()), values(other.state_dict()));
+}
+
+TEST(Trainer, PredictsInsideAnEvaluation) {
+  Training run(Training::usual(3));
+  run.trainer.fit(run.train);
+  const auto saved = values(run.trainer.state().tensors);
+  run.trainer.evaluate(run.test, [&](const data::Batch& batch, const Tensor& result) {
+    EXPECT_EQ(run.trainer.predict(batch.x).to_vector<float>(), result.to_vector<float>());
+    EXPECT_THROW(run.trainer.state(), Error);
+  });
+  EXPECT_EQ(values(run.trainer.state().tensors), saved);
+}
+
+TEST(Trainer, EvaluatesOnWhatItTrainsOn) {
+  Training apart(Training::usual(3)), together(Training::usual(3));
+  apart.trainer.fit(apart.train);
+  together.trainer.fit(together.train, &together.train);
+  EXPECT_EQ(values(apart.trainer.weights()), values(together.trainer.weights()));
+}
+
 TEST(Trainer, GoesOnInTheMiddleOfAnAccumulatedUpdate) {
   nn::TrainerOptions options = Training::usual(4);
   options.accumulate = 3;
@@ -192,6 +242,7 @@ TEST(Trainer, RestoresTheBestWeights) {
   const std::vector<int64_t> guesses = argmax(net(kQuarters.x), {-1}).to_vector<int64_t>();
   for (int64_t i = 0; i < 100; i++) right += guesses[static_cast<size_t>(i)] == kQuarters.y.at<int64_t>({i}) ? 1 : 0;
   EXPECT_NEAR(static_cast<double>(right) / 100, best, 1e-6);
+  EXPECT_NEAR(run.trainer.evaluate(run.test).metrics[0], best, 1e-6);
 }
 
 template <class F>
@@ -224,6 +275,7 @@ TEST(Trainer, RefusesWithASentence) {
     EXPECT_EQ(values(fresh.net.state_dict()), before) << "nothing has changed";
   };
   refuse([](auto& s) { s.values.erase("epoch"); }, "\"epoch\" is missing");
+  refuse([](auto& s) { s.values["optimizer"] = "lion"; }, "optimizer was lion and is adam");
   refuse([](auto& s) { s.values["updates"] = "many"; }, "no number");
   refuse([](auto& s) { s.values["batches"] = "-3"; }, "negative");
   refuse([](auto& s) { s.values["format"] = "ingot training state 9"; }, "format");
