@@ -64,7 +64,8 @@ std::vector<Section> make_sections() {
         {"tensorboard", Kind::kBoolean, "false", "write events for TensorBoard"},
         {"sample_length", Kind::kInteger, "300", "characters of text that a language model shows after an epoch", 0,
          1e6},
-        {"sample_prompt", Kind::kText, R"("\n")", "what they begin with"},
+        {"sample_prompt", Kind::kText, nullptr,
+         "what they begin with; else a line break, or the text's first character"},
         {"temperature", Kind::kNumber, "0.8", "how boldly it draws them; 0: always the likeliest", 0, 100}}},
   };
 }

@@ -15,15 +15,29 @@ std::vector<nn::Metric> metrics_for(const Task& task) {
   return {};
 }
 
+// The text that samples begin with must be made of characters that the model knows.
+void check_prompt(const Settings& output, const Task& task) {
+  if (task.vocabulary.empty() || output.integer("sample_length") == 0 || !output.has("sample_prompt")) return;
+  const std::string& prompt = output.text("sample_prompt");
+  if (prompt.empty()) output.fail("sample_prompt", "samples begin with at least one character");
+  if (prompt.find_first_not_of(task.vocabulary) != std::string::npos)
+    output.fail("sample_prompt", "the text to train on has not all of these characters — leave it out, or name others");
+}
+
 }  // namespace
 
-Job::Job(Description d, const PlanOptions& plan) : description(std::move(d)) {
+Job::Job(Description d, const PlanOptions& plan, const Task* trained) : description(std::move(d)) {
   const Settings settings = description.settings("train");
   if (settings.integer("threads") > 0) set_threads(static_cast<int>(settings.integer("threads")));
   const int64_t seed = settings.integer("seed"), batch = settings.integer("batch");
 
   const nn::Loss loss = make_loss(description.section("loss"));
-  data = load_data(description.section("data"), batch, loss.target == kI64);
+  data = load_data(description.section("data"), batch, targets_of(description.section("loss")), trained);
+  if (trained != nullptr && (data.task.input != trained->input || data.task.target != trained->target))
+    description.settings("data").fail(fmt::format(
+        "the model takes samples of {} with targets of {}; this data has {} with {}", to_string(trained->input),
+        to_string(trained->target), to_string(data.task.input), to_string(data.task.target)));
+  if (trained == nullptr) check_prompt(description.settings("output"), data.task);
   if (data.train->size() < 1) description.settings("data").fail("there is nothing to train on");
   if ((loss.target == kI64) != (data.task.classes > 0))
     description.settings("loss").fail(fmt::format("the loss {} is for {}, but the target is {}", loss.name,
@@ -64,6 +78,11 @@ std::vector<std::string> Job::metric_names() const {
   names.reserve(metrics.size());
   for (const nn::Metric& m : metrics) names.push_back(m.name);
   return names;
+}
+
+std::string Job::sample_prompt() const {
+  const Settings output = description.settings("output");
+  return output.has("sample_prompt") ? output.text("sample_prompt") : data.prompt;
 }
 
 io::Metadata Job::metadata() const {

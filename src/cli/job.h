@@ -12,8 +12,9 @@
 namespace ingot::cli {
 
 struct Job {
-  /// Loads the data and makes the model. Threads are set as [train] says.
-  explicit Job(Description d, const PlanOptions& plan = {});
+  /// Loads the data and makes the model. Threads are set as [train] says. With the task of a trained model, the data is
+  /// seen as that model has learned to.
+  explicit Job(Description d, const PlanOptions& plan = {}, const Task* trained = nullptr);
 
   Description description;
   DataSource data;
@@ -23,6 +24,8 @@ struct Job {
   std::unique_ptr<nn::Trainer> trainer;
 
   std::vector<std::string> metric_names() const;
+  /// What samples of text begin with.
+  std::string sample_prompt() const;
   /// What a model file says about itself: description and task, enough to use it without anything else.
   io::Metadata metadata() const;
 };

@@ -136,7 +136,7 @@ class Run {
     const Settings output = job_.description.settings("output");
     const Task& task = job_.data.task;
     if (task.vocabulary.empty() || output.integer("sample_length") == 0) return;
-    const SamplingOptions options{.prompt = output.text("sample_prompt"),
+    const SamplingOptions options{.prompt = job_.sample_prompt(),
                                   .length = output.integer("sample_length"),
                                   .temperature = output.number("temperature"),
                                   .seed = e.epoch};
