@@ -195,6 +195,28 @@ grep -qi "too large\|no space" out.txt || { cat out.txt && fail "no room: no sen
 same before.safetensors full/checkpoint.safetensors
 "$ingot" train full --resume --epochs 5 --quiet
 
+echo "--- memory stays as it is, epoch after epoch"
+python3 - "$ingot" <<'PYTHON'
+import os, subprocess, sys, time
+run = subprocess.Popen([sys.argv[1], "train", "small.toml", "--epochs", "60", "--out", "flat", "--quiet", "--set", "output.report=false"])
+seen = []  # epochs so far, pages in memory
+while run.poll() is None:
+    try:
+        epochs = open("flat/metrics.jsonl").read().count("\n")
+        pages = int(open(f"/proc/{run.pid}/statm").read().split()[1])
+        if pages:
+            seen.append((epochs, pages))
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    time.sleep(0.01)
+assert run.returncode == 0, run.returncode
+warm = [pages for epochs, pages in seen if 10 <= epochs <= 20]
+late = [pages for epochs, pages in seen if 50 <= epochs < 60]
+assert warm and late, seen
+growth = (max(late) - max(warm)) * os.sysconf("SC_PAGE_SIZE")
+assert growth < 512 * 1024, f"{growth} bytes more after 50 epochs than after 20"
+PYTHON
+
 echo "--- mistakes"
 refused 'there is no recipe and no file "nope"' train nope
 refused 'did you mean "digits"?' train digit

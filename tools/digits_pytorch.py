@@ -33,7 +33,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--foreach", action="store_true", help="Adam over lists of tensors")
     parser.add_argument("--script", action="store_true", help="the network through TorchScript")
     options = parser.parse_args()
