@@ -133,6 +133,29 @@ sed 's/^file = .*//' table.toml >array.toml
 refused "no whole number" train array.toml "${array[@]}" --set loss.type=cross_entropy
 refused "without numbers" train array.toml "${array[@]}" --set data.x=nothing.npy
 
+echo "--- runs"
+norm='[{ type = "linear", out = 8 }, { type = "batch_norm1d" }, { type = "linear" }]'
+"$ingot" train table.toml --set data.file=classes.csv --set data.held_back=0 --set "model.layers=$norm" --batch 133 --epochs 1 --out norm --quiet # 400 = 3 * 133 + 1
+sed -i 's/^report = .*/report = true/' table.toml
+"$ingot" train table.toml --set data.file=classes.csv --set train.patience=2 --set train.ema=0.9 --set optimizer.lr=0.1 --epochs 40 --out patient >patient.txt
+grep -q "the best epoch's weights" patient.txt || fail "it does not say which weights it keeps"
+weights() { tail -c +9 "$1" | python3 -c 'import sys; data = sys.stdin.buffer.read(); sys.stdout.buffer.write(data[data.rindex(b"}") + 1:])'; }
+cmp <(weights patient/model.safetensors) <(weights patient/best.safetensors) || fail "not the best weights"
+best=$(python3 -c 'import json; print(min(json.loads(line)["test"]["loss"] for line in open("patient/metrics.jsonl")))')
+[ "$(wc -l <patient/metrics.jsonl)" -lt 40 ] || fail "it did not stop early"
+is "abs(said[0]['loss'] - $best) < 1e-5" eval patient
+cp patient/model.safetensors before.safetensors
+"$ingot" train patient --resume --quiet # at its end already
+cmp <(weights patient/model.safetensors) <(weights before.safetensors) || fail "resumed: not the best weights"
+refused "is the checkpoint of a run" predict patient/checkpoint.safetensors binary.csv
+refused 'is one of "table", not of "digits"' train digits --resume --out patient
+refused "epochs already" train patient --resume --epochs 1
+refused '"ema" must be below 1' train table.toml --set train.ema=1
+refused '"beta1" must be below 1' train table.toml --set optimizer.beta1=1
+refused '"eps" must be above 0' train table.toml --set optimizer.eps=0
+refused "table.toml:1:1: " train table.toml --set 'data.transforms=[{ type = "flip" }]'
+refused "/dev/zero" train /dev/zero
+
 echo "--- hostile models"
 cat >damage.py <<'PYTHON'
 import json, struct, sys

@@ -1,5 +1,6 @@
 // A description brought to life: its data, its model, and a trainer that knows both.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,8 +27,14 @@ struct Job {
   std::vector<std::string> metric_names() const;
   /// What samples of text begin with.
   std::string sample_prompt() const;
+  /// Is the result of the run its best epoch, and not its last? So it is where patience decides when to stop.
+  bool keeps_best() const;
   /// What a model file says about itself: description and task, enough to use it without anything else.
   io::Metadata metadata() const;
+
+ private:
+  // What goes wrong there is the fault of a section.
+  void placed(const char* section, const std::function<void()>& make) const;
 };
 
 /// A trained model from its file, or from the folder of its run.
