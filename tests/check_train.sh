@@ -4,6 +4,7 @@
 set -euo pipefail
 ingot=$1
 kills=${2:-20}
+data=$(cd "$(dirname "$0")/../data" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -83,6 +84,18 @@ echo "--- use"
 "$ingot" eval whole/best.safetensors --json | python3 -c 'import json, sys; e = json.load(sys.stdin); assert e["samples"] == 359 and e["accuracy"] > 0.8, e'
 seq -s, 1 64 >one.csv
 "$ingot" predict whole one.csv --json | python3 -c 'import json, sys; p = json.load(sys.stdin); assert abs(sum(p["probabilities"]) - 1) < 1e-6, p'
+# What a model of a table says of rows that it was trained on is near their target, in the target's own unit.
+"$ingot" train regression --epochs 10 --out heating --quiet
+"$ingot" recipes --show regression | grep -q heating.csv
+"$ingot" predict heating "$data/heating.csv" --json >predicted.txt
+python3 - "$data/heating.csv" <<'PYTHON'
+import csv, json, sys
+truth = [float(row["heating_kw"]) for row in csv.DictReader(open(sys.argv[1]))]
+said = [json.loads(line)["prediction"][0] for line in open("predicted.txt")]
+mean = sum(truth) / len(truth)
+unexplained = sum((a - b) ** 2 for a, b in zip(truth, said)) / sum((a - mean) ** 2 for a in truth)
+assert len(said) == len(truth) and unexplained < 0.1, unexplained
+PYTHON
 "$ingot" info whole | grep -q "finished"
 "$ingot" info whole/model.safetensors | grep -q "0.weight"
 "$ingot" info whole/checkpoint.safetensors --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["format"] == "checkpoint of a run"'

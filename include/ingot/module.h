@@ -51,6 +51,9 @@ class Parts {
   void operator()(std::string_view name, Tensor& parameter) { add(name, parameter, true); }
   /// A tensor that belongs to the state but is not trained: running averages.
   void buffer(std::string_view name, Tensor& tensor) { add(name, tensor, false); }
+  /// A tensor that goes from one batch to the next but is no part of the model: a recurrent layer's kept state. It is
+  /// saved with a training run, not with the weights.
+  void carried(std::string_view name, Tensor& tensor);
   /// A module inside.
   void operator()(std::string_view name, Module& child);
   /// Begins with the whole model.
@@ -58,6 +61,7 @@ class Parts {
 
  protected:
   virtual void tensor(const std::string& path, Tensor& t, bool trained) = 0;
+  virtual void carried_tensor(const std::string& /*path*/, Tensor& /*t*/) {}
   virtual void module(const std::string& /*path*/, Module& /*m*/) {}
   /// Is the module frozen whose parts are being told?
   bool in_frozen() const { return frozen_; }
@@ -81,8 +85,8 @@ struct StateDifference {
 ///     Tensor forward(const Tensor& a, const Tensor& b) { return out(relu(hidden(concat({a, b}, 1)))); }
 ///   };
 ///
-/// Copies share their parameters, as copies of tensors do. So do modules that are told to: after
-/// `decoder.weight = encoder.weight` both are trained as one.
+/// Copies share their parameters, as copies of tensors do, until a training step moves those of one of them into its
+/// slab. Modules that are told to share do: after `decoder.weight = encoder.weight` both are trained as one.
 class Module {
  public:
   virtual ~Module() = default;
@@ -92,6 +96,7 @@ class Module {
   /// that is shared is listed once, by its first name.
   std::vector<Parameter> named_parameters();
   std::vector<Parameter> named_buffers();
+  std::vector<Parameter> carried_tensors();
   /// What is to be trained: all handles, those of a shared parameter under each of its names (they look at the same
   /// memory, and whoever moves one must move all), without what is frozen in any module that has it.
   std::vector<Parameter> trainable_parameters();
@@ -128,6 +133,7 @@ class Module {
  private:
   friend class Parts;
   friend class LayerList;
+  friend class Evaluating;
   bool training_ = true, frozen_ = false;
   std::string name_;
 };

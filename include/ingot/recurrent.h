@@ -38,7 +38,7 @@ class Recurrent : public Layer {
   /// state of a stateful layer stays as it is.
   RecurrentResult forward(const Tensor& x, const RecurrentState& initial);
 
-  /// Keeps h (and c) for so many sequences between calls, as buffers that begin at zero; 0 stops it. For plans made
+  /// Keeps h (and c) for so many sequences between calls; they begin at zero, and 0 stops it. For plans made
   /// later.
   void stateful(int64_t batch);
   /// Sets the kept state to zero: a new set of sequences begins.

@@ -126,7 +126,7 @@ Samples load_mnist(const Settings& s) {
   const std::string folder = s.has("folder") ? s.text("folder") : cache_folder("mnist");
   const auto file = [&](const std::string& name) {
     for (const char* ending : {"", ".gz"})
-      if (const std::string path = folder + "/" + name + ending; fs::exists(path)) return path;
+      if (std::string path = fmt::format("{}/{}{}", folder, name, ending); fs::exists(path)) return path;
     throw Error(fmt::format("\"{}\" has no MNIST ({}) — `ingot data get mnist` fetches it", folder, name));
   };
   return {idx(file("train-images-idx3-ubyte")),
@@ -275,7 +275,8 @@ void statistics(const data::Dataset& set, bool of_target, std::vector<float>& me
 Tensor labels_of(const Settings& s, const Tensor& y, int64_t& classes) {
   const Tensor numbers = to(y.rank() == 2 && y.size(1) == 1 ? reshape(y, {y.size(0)}) : y, kI64);
   if (numbers.rank() != 1) s.fail("the loss needs one label per sample, but targets are lists of numbers");
-  const Tensor values = contiguous(numbers), back = to(values, y.dtype());
+  Tensor values = contiguous(numbers);
+  const Tensor back = to(values, y.dtype());
   const Tensor given = contiguous(reshape(y, {y.size(0)}));
   for (int64_t i = 0; i < values.numel(); i++) {
     const int64_t label = values.data<int64_t>()[i];

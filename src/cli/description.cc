@@ -111,6 +111,7 @@ Description parse_description(const std::string& name, const std::string& text, 
 
   std::vector<Key> top(std::begin(kTop), std::end(kTop));
   std::vector<std::string> names;
+  names.reserve(top.size() + sections().size());
   for (const Key& key : top) names.emplace_back(key.name);
   for (const Section& s : sections()) names.emplace_back(s.name);
   for (const Entry& e : d.root.table)
@@ -141,7 +142,7 @@ Description parse_description(const std::string& name, const std::string& text, 
   if (const Value* given = d.root.find("name"); given != nullptr)
     d.name = given->text;
   else
-    d.root.table.insert(d.root.table.begin(), {"name", d.root.place, {.type = Value::Type::kText, .text = d.name}});
+    d.root.table.insert(d.root.table.begin(), {"name", d.root.place, text_value(d.name, d.root.place)});
   if (d.name.empty() || d.name.find('/') != std::string::npos)
     fail_at(Settings(d.root).value("name").place, "a name is a word, without slashes: it names the run's folder");
   return d;

@@ -95,12 +95,10 @@ class Training final : public Example {
               return std::vector<NamedTensor>{{"loss", network_(in)}};
             },
             slab_, optim::Adam{}, Network::specs(batch), options) {
-    std::vector<Tensor> in = Network::data(batch);
-    in.push_back(full({}, 1e-3));     // learning rate
-    in.push_back(full({}, 1, kI64));  // number of the step
-    set_inputs(std::move(in));
+    set_inputs(Network::data(batch));
   }
   Plan& plan() override { return step_.plan(); }
+  Profile profile(int runs) override { return step_.profile(runs, inputs()); }
 
  private:
   Network network_;

@@ -33,6 +33,7 @@ constexpr DataFile kMnist[] = {{"train-images-idx3-ubyte", 47040016, 0xe9f4d8b3}
 // Runs a program in a folder, with its output in a file there; its exit code, or -1 if there is no such program.
 int run_in(const std::string& folder, std::vector<std::string> words) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;

@@ -61,6 +61,7 @@ Job::Job(Description d, const PlanOptions& plan) : description(std::move(d)) {
 
 std::vector<std::string> Job::metric_names() const {
   std::vector<std::string> names;
+  names.reserve(metrics.size());
   for (const nn::Metric& m : metrics) names.push_back(m.name);
   return names;
 }

@@ -95,9 +95,7 @@ void complete(Value& table, const std::string& what, std::span<const Key> keys, 
         for (const std::string& name : types_of(choices)) names += (names.empty() ? "" : ", ") + name;
         fail_at(table.place, fmt::format("{} needs a type: {}", what, names));
       }
-      table.table.insert(
-          table.table.begin(),
-          {"type", table.place, {.type = Value::Type::kText, .text = initial_type, .place = table.place}});
+      table.table.insert(table.table.begin(), {"type", table.place, text_value(initial_type, table.place)});
     }
     const Choice& choice = chosen(table, choices);
     for (const Key& key : choice.keys) all.push_back(&key);
@@ -110,6 +108,7 @@ void complete(Value& table, const std::string& what, std::span<const Key> keys, 
       all.push_back(&key);
 
   std::vector<std::string> names;
+  names.reserve(all.size());
   for (const Key* key : all) names.emplace_back(key->name);
   for (const Entry& e : table.table)
     if (std::find(names.begin(), names.end(), e.key) == names.end() && !(e.key == "type" && !choices.empty()))

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "cli/commands.h"
 #include "cli/job.h"
@@ -70,7 +71,9 @@ Tensor load_inputs(const std::string& path, const Task& task) {
   Dims shape{x.numel() / per_sample};
   for (const int64_t size : task.input) shape.push_back(size);
   x = contiguous(reshape(x, shape));
-  if (!task.mean.empty()) data::normalize(task.mean, task.deviation)->apply(x, x, {}, {});
+  std::vector<int64_t> samples(static_cast<size_t>(x.size(0)));
+  std::iota(samples.begin(), samples.end(), 0);
+  if (!task.mean.empty()) data::normalize(task.mean, task.deviation)->apply(x, x, samples, {});
   return x;
 }
 

@@ -149,6 +149,19 @@ const Value* Value::find(std::string_view key) const {
 }
 Value* Value::find(std::string_view key) { return const_cast<Value*>(std::as_const(*this).find(key)); }
 
+Value text_value(std::string text, const Place& place) {
+  Value v;
+  v.type = Value::Type::kText;
+  v.text = std::move(text);
+  v.place = place;
+  return v;
+}
+Value table_value(const Place& place) {
+  Value v;
+  v.place = place;
+  return v;
+}
+
 void fail_at(const Place& place, const std::string& what) {
   if (!place.source) throw Error(what);
   const std::string& name = place.source->name;
@@ -205,7 +218,7 @@ void set_value(Value& root, const std::string& assignment) {
   try {
     value = parse_value(text, place);
   } catch (const Error&) {
-    value = {.type = Value::Type::kText, .text = text, .place = place};
+    value = text_value(text, place);
   }
 
   Value* at = &root;
@@ -222,7 +235,7 @@ void set_value(Value& root, const std::string& assignment) {
                                    at->list.size() - 1));
       at = &at->list[index];
     } else if (at->type == Value::Type::kTable) {
-      if (at->find(key) == nullptr) at->table.push_back({key, place, Value{.place = place}});
+      if (at->find(key) == nullptr) at->table.push_back({key, place, table_value(place)});
       at = at->find(key);
     } else {
       fail_at(place, "what stands before \"" + key + "\" is a single value, not a table");

@@ -28,10 +28,10 @@ struct Value {
   int64_t integer = 0;
   double number = 0;  // of integers, too
   bool boolean = false;
-  std::string text = {};
-  std::vector<Value> list = {};
-  std::vector<Entry> table = {};  // in the order of the source
-  Place place = {};
+  std::string text;
+  std::vector<Value> list;
+  std::vector<Entry> table;  // in the order of the source
+  Place place;
 
   /// The value of a key of this table; nullptr if there is none.
   const Value* find(std::string_view key) const;
@@ -43,6 +43,10 @@ struct Entry {
   Place place;
   Value value;
 };
+
+/// A text, or a table without entries, that stands there.
+Value text_value(std::string text, const Place& place);
+Value table_value(const Place& place);
 
 /// Throws an Error that names the place, shows its line and points at the column.
 [[noreturn]] void fail_at(const Place& place, const std::string& what);

@@ -166,6 +166,12 @@ class Run {
     saved_ = Clock::now();
   }
 
+  const nn::EpochResult* best_epoch() const {
+    const nn::EpochResult* best = nullptr;
+    for (const nn::EpochResult& e : job_.trainer->history())
+      if (e.best) best = &e;
+    return best;
+  }
   int64_t epochs_done() const { return static_cast<int64_t>(job_.trainer->history().size()); }
   std::string resume_command() const { return fmt::format("ingot train {} --resume", folder_.path()); }
 
@@ -183,7 +189,14 @@ class Run {
     io::save_safetensors(folder_.file("model.safetensors"), job_.trainer->weights(), job_.metadata());
     const bool report = job_.description.settings("output").flag("report");
     if (report) io::write_file(folder_.file("report.html"), make_report(job_, options_.command, "", texts_).html());
-    progress_.say(fmt::format("\nmodel   {}", folder_.file("model.safetensors")));
+    progress_.say("");
+    if (const nn::EpochResult* best = best_epoch(); best != nullptr) {
+      const nn::Scores& scores = best->tested ? best->test : best->train;
+      const std::string reached =
+          names_.empty() ? fmt::format("loss {:.5f}", scores.loss) : metric_text(names_[0], scores.metrics[0]);
+      progress_.say(fmt::format("best    {} after epoch {}", bold(reached), best->epoch));
+    }
+    progress_.say(fmt::format("model   {}", folder_.file("model.safetensors")));
     if (report) progress_.say(fmt::format("report  {}", folder_.file("report.html")));
     nlohmann::ordered_json event = {{"event", "end"}, {"folder", folder_.path()}, {"epochs", epochs_done()}};
     progress_.event(event.dump());

@@ -197,12 +197,16 @@ HWY_INLINE void some_rows(int64_t rows, int64_t lanes, const TileJob<T>& job) {
 // All `rows` rows of one panel, of whose lanes the first `lanes` count.
 template <class T>
 void channel_panel(int64_t rows, int64_t lanes, TileJob<T> job) {
-  const auto go_on = [&](int64_t done) {
-    rows -= done, job.row += done, job.init += done * job.init_pitch, job.out += done * 2 * kLanes<T>;
-  };
   // One vector of lanes: more rows, lest every sum waits for the one before. Twelve pointers would not fit.
-  for (; lanes <= kLanes<T> && rows >= 8; go_on(8)) channel_tile<8, 1>(job);
-  for (; rows > 0; go_on(kTileRows)) some_rows<kTileRows>(rows, lanes, job);
+  const int64_t most = lanes > kLanes<T> ? kTileRows : 8;
+  while (rows > 0) {
+    const int64_t done = rows >= most ? most : kTileRows;
+    done == 8 ? channel_tile<8, 1>(job) : some_rows<kTileRows>(rows, lanes, job);
+    rows -= done;
+    job.row += done;
+    job.init += done * job.init_pitch;
+    job.out += done * 2 * kLanes<T>;
+  }
 }
 
 // to[k][lane] = the weight of product k for output channel first + lane; lanes without a channel get zeros.

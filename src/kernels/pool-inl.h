@@ -1,6 +1,7 @@
 // The largest element of windows side by side: what max pooling and a convolution with pooling share.
 #include <hwy/highway.h>
 
+#include <cmath>
 #include <cstdint>
 
 #if defined(INGOT_KERNELS_POOL_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -45,6 +46,12 @@ class Largest {
   hn::Vec<hn::RebindToSigned<D>> tap_;
 };
 
+// The same for one element: does v take the place of the largest so far?
+template <class T>
+HWY_INLINE bool is_larger(T v, T best) {
+  return !std::isnan(best) && (v > best || std::isnan(v));
+}
+
 template <bool kTaps, class T>
 HWY_INLINE void pool_one(int64_t rows, int64_t columns, const T* from, int64_t pitch, bool relu, T* y, uint8_t* tap) {
   T best = from[0];
@@ -52,7 +59,7 @@ HWY_INLINE void pool_one(int64_t rows, int64_t columns, const T* from, int64_t p
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < columns; ++c) {
       const T v = from[r * pitch + c];
-      if (best == best && (v > best || v != v)) best = v, at = r * columns + c;
+      if (is_larger(v, best)) best = v, at = r * columns + c;
     }
   *y = relu && best < 0 ? T(0) : best;
   if constexpr (kTaps) *tap = static_cast<uint8_t>(at);

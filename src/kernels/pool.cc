@@ -71,7 +71,7 @@ HWY_INLINE void max_one(const PoolShape& s, const T* x, int64_t oy, int64_t ox, 
   for (int64_t ky = rows.first; ky < rows.last; ky++)
     for (int64_t kx = cols.first; kx < cols.last; kx++) {
       const T v = x[place(ky, kx)];
-      if (best == best && (v > best || v != v)) best = v, by = ky, bx = kx;
+      if (is_larger(v, best)) best = v, by = ky, bx = kx;
     }
   *y = best;
   if constexpr (kWhere != Where::kNone)
@@ -394,7 +394,7 @@ void adaptive_max_pool(const PoolShape& s, const T* x, T* y, int64_t* indices, c
     for (int64_t r = rows.first; r < rows.last; r++)
       for (int64_t c = cols.first; c < cols.last; c++) {
         const T v = plane[r * s.in[1] + c];
-        if (best == best && (v > best || v != v)) best = v, at = r * s.in[1] + c;
+        if (is_larger(v, best)) best = v, at = r * s.in[1] + c;
       }
     y[o] = best;
     indices[o] = at;

@@ -61,7 +61,7 @@ Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const
     };
     return linear(x, rows(in_proj_weight), rows(in_proj_bias));
   };
-  const Tensor y = out_proj(attention(project(query, 0), project(key, 1), project(value, 2), heads_, causal_)[0]);
+  Tensor y = out_proj(attention(project(query, 0), project(key, 1), project(value, 2), heads_, causal_)[0]);
   here.result(y);
   return y;
 }
@@ -71,8 +71,8 @@ SinusoidalPositions::SinusoidalPositions(int64_t most, int64_t width) {
   std::vector<double> values;
   for (int64_t t = 0; t < most; t++)
     for (int64_t i = 0; i < width; i++) {
-      const double angle =
-          static_cast<double>(t) / std::pow(10000.0, static_cast<double>(i / 2 * 2) / static_cast<double>(width));
+      const auto pair = static_cast<double>(i - i % 2);  // a sine and a cosine of one wave length
+      const double angle = static_cast<double>(t) / std::pow(10000.0, pair / static_cast<double>(width));
       values.push_back(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
     }
   f64_ = Tensor::from(values, {most, width});

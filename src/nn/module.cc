@@ -109,6 +109,14 @@ void Parts::add(std::string_view name, Tensor& t, bool trained) {
   path_.resize(length);
 }
 
+void Parts::carried(std::string_view name, Tensor& t) {
+  if (!t.defined()) return;
+  const size_t length = path_.size();
+  path_.append(name);
+  carried_tensor(path_, t);
+  path_.resize(length);
+}
+
 void Parts::operator()(std::string_view name, Module& child) {
   const size_t length = path_.size();
   const bool frozen = std::exchange(frozen_, child.frozen_);
@@ -155,6 +163,19 @@ std::vector<Parameter> Module::named_buffers() {
   return found;
 }
 
+std::vector<Parameter> Module::carried_tensors() {
+  class Carried final : public Parts {
+   public:
+    std::vector<Parameter> found;
+
+   protected:
+    void tensor(const std::string&, Tensor&, bool) override {}
+    void carried_tensor(const std::string& path, Tensor& t) override { found.push_back({path, &t}); }
+  } list;
+  list.visit(*this);
+  return std::move(list.found);
+}
+
 int64_t Module::parameter_count() {
   int64_t count = 0;
   for (const Parameter& p : named_parameters()) count += p.tensor->numel();
@@ -164,6 +185,17 @@ int64_t Module::parameter_count() {
 void Module::train(bool on) {
   EachModule each([on](Module& m) { m.training_ = on; });
   each.visit(*this);
+}
+
+Evaluating::Evaluating(Module& model) {
+  EachModule each([this](Module& m) {
+    if (m.training()) were_training_.push_back(&m);
+  });
+  each.visit(model);
+  model.eval();
+}
+Evaluating::~Evaluating() {
+  for (Module* m : were_training_) m->training_ = true;
 }
 
 void Module::freeze(bool on) {
@@ -186,6 +218,8 @@ void Module::to(DType dtype) {
     t = converted;
   });
   each.visit(*this);
+  for (const Parameter& carried : carried_tensors())
+    if (carried.tensor->dtype() != dtype) *carried.tensor = ingot::to(*carried.tensor, dtype);
 }
 
 // The class's name as it was written: without namespaces and template arguments.

@@ -7,17 +7,12 @@
 #include "ingot/error.h"
 #include "ingot/functions.h"
 #include "ingot/ops.h"
+#include "nn/parts.h"
 
 namespace ingot {
 namespace {
 
 std::string quoted(const std::string& name) { return "\"" + name + "\""; }
-
-// Do both look at the same elements in the same way: is it one parameter, shared?
-bool same_elements(const Parameter& a, const Parameter& b) {
-  return a.tensor->raw() == b.tensor->raw() && a.tensor->shape() == b.tensor->shape() &&
-         a.tensor->strides() == b.tensor->strides();
-}
 
 // The memory of all slabs that live.
 class Claims {
@@ -66,8 +61,8 @@ void check_parameters(const std::vector<Parameter>& parameters) {
   }
   for (size_t i = 0; i < parameters.size(); i++)
     for (size_t k = 0; k < i; k++)
-      if (parameters[i].tensor == parameters[k].tensor ||
-          (overlaps(*parameters[i].tensor, *parameters[k].tensor) && !same_elements(parameters[i], parameters[k])))
+      if (overlaps(*parameters[i].tensor, *parameters[k].tensor) &&
+          !nn::same_elements(*parameters[i].tensor, *parameters[k].tensor))
         throw Error("parameters: " + quoted(parameters[k].name) + " and " + quoted(parameters[i].name) +
                     " share some of their memory — share all of a parameter, or none");
 }
@@ -93,7 +88,7 @@ ParameterSlab::ParameterSlab(std::vector<Parameter> parameters) {
   int64_t total = 0;
   for (size_t i = 0; i < parameters.size(); i++) {
     size_t k = 0;
-    while (k < owner.size() && !same_elements(parameters[owner[k]], parameters[i])) k++;
+    while (k < owner.size() && !nn::same_elements(*parameters[owner[k]].tensor, *parameters[i].tensor)) k++;
     slot.push_back(k);
     if (k < owner.size()) continue;
     owner.push_back(i);

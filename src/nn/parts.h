@@ -7,6 +7,18 @@ namespace ingot::nn {
 /// Do two handles look at the same elements in the same way? So a shared parameter is known.
 bool same_elements(const Tensor& a, const Tensor& b);
 
+/// While it lives, a model and all inside are in evaluation mode; then each module in the one it was in.
+class Evaluating {
+ public:
+  explicit Evaluating(Module& model);
+  ~Evaluating();
+  Evaluating(const Evaluating&) = delete;
+  Evaluating& operator=(const Evaluating&) = delete;
+
+ private:
+  std::vector<Module*> were_training_;
+};
+
 /// Sees every module that is called on this thread.
 struct CallWatch {
   virtual ~CallWatch() = default;

@@ -39,13 +39,16 @@ void Recurrent::parts(Parts& p) {
     p("bias_ih" + w.suffix, w.b_ih);
     p("bias_hh" + w.suffix, w.b_hh);
   }
-  p.buffer("h", state_.h);
-  p.buffer("c", state_.c);
+  p.carried("h", state_.h);
+  p.carried("c", state_.c);
 }
 
 void Recurrent::stateful(int64_t batch) {
   state_ = {};
   if (batch == 0) return;
+  if (options_.bidirectional)
+    throw Error(std::string(kind_) +
+                ": stateful, but it reads sequences from both ends — what comes next is not known");
   require_positive(kind_, {batch});
   const Dims shape{static_cast<int64_t>(weights_.size()), batch, hidden_};
   state_.h = zeros(shape, weights_[0].w_hh.dtype());

@@ -35,7 +35,7 @@ Updates::Updates(const ParameterSlab& slab, const Optimizer& optimizer, const Up
       step_tensor_(zeros({}, kI64)),
       seed_tensor_(zeros({}, kI64)),
       average_share_(zeros({}, slab.values().dtype())),
-      carry_(zeros({}, slab.values().dtype())),
+      carry_(zeros({}, kBool)),
       lr_(std::visit([](const auto& o) { return o.lr; }, optimizer)) {
   if (options.accumulate < 1)
     throw Error(std::string("updates: accumulate = ") + std::to_string(options.accumulate) + " — it must be 1 or more");
@@ -66,7 +66,7 @@ void Updates::before_batch() {
   *lr_tensor_.data<float>() = lr_;
   *step_tensor_.data<int64_t>() = steps_ + 1;
   *seed_tensor_.data<int64_t>() = seed_of_batch(options_.seed, batches_);
-  fill(carry_, batches_ % options_.accumulate == 0 ? 0 : 1);
+  *carry_.data<bool>() = batches_ % options_.accumulate != 0;
   // The first averages would remember the initial weights for long: they begin as a mean over few updates.
   const double updates = static_cast<double>(steps_ + 1);
   fill(average_share_, 1 - std::min(options_.ema, (1 + updates) / (10 + updates)));
@@ -81,12 +81,13 @@ void Updates::after_batch() {
 
 void Updates::record_gradients(std::span<const Tensor> gradients) const {
   const Scope scope("gradients");
+  const Tensor nothing = zeros({}, slab_->values().dtype());
   for (size_t i = 0; i < slab_->size(); i++) {
     const Tensor& sum = slab_->gradient(i);
     if (options_.accumulate == 1)
       copy_into(sum, gradients[i]);
     else
-      copy_into(sum, sum * carry_ + gradients[i] * (1 / static_cast<double>(options_.accumulate)));
+      copy_into(sum, where(carry_, sum, nothing) + gradients[i] * (1 / static_cast<double>(options_.accumulate)));
   }
 }
 

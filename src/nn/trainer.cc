@@ -9,6 +9,7 @@
 #include "ingot/functions.h"
 #include "ingot/grad.h"
 #include "ingot/ops.h"
+#include "nn/parts.h"
 #include "nn/trainer_impl.h"
 
 namespace ingot::nn {
@@ -79,6 +80,8 @@ Trainer::Impl::Impl(Layer& the_model, Loss the_loss, const Optimizer& optimizer,
       base_lr(updates.lr()) {
   if (options.epochs < 0) throw Error("trainer: epochs are 0 or more");
   if (options.patience < 0) throw Error("trainer: patience is 0 (never stop early) or more epochs");
+  for (const Metric& m : options.metrics)
+    if (!m.function) throw Error("trainer: the metric \"" + m.name + "\" has no function");
   if (!options.schedule) options.schedule = schedule::constant();
   sums.clear(options.metrics.size());
   sums.mean(running);
@@ -95,6 +98,10 @@ std::vector<NamedTensor> Trainer::Impl::judge(const Tensor& result, const Tensor
   for (const Metric& m : options.metrics) {
     const Scope scope(m.name);
     all.push_back({m.name, m.function(fixed, target)});
+    if (const Tensor& value = all.back().tensor; !value.defined() || value.numel() != 1)
+      throw Error("trainer: the metric \"" + m.name + "\" is " +
+                  (value.defined() ? to_string(value.shape()) : std::string("undefined")) +
+                  " — it must be one number, the mean over the batch");
   }
   return all;
 }
@@ -102,7 +109,7 @@ std::vector<NamedTensor> Trainer::Impl::judge(const Tensor& result, const Tensor
 TrainStep& Trainer::Impl::step_for(const InputSpec& x, const InputSpec& y) {
   if (auto* e = find(steps, x.shape, y.shape)) return e->step;
   const PlanFunction function = [this](std::span<const Tensor> in) { return judge(model(in[0]), in[1]); };
-  model.train();
+  if (!model.training()) model.train();  // else parts that the user put into evaluation mode stay there
   steps.push_back(
       std::make_unique<StepEntry>(StepEntry{x.shape, y.shape, TrainStep(function, updates, {x, y}, options.plan)}));
   return steps.back()->step;
@@ -118,11 +125,10 @@ Plan& Trainer::Impl::evaluation_for(const Tensor& x, const Tensor& y) {
   };
   PlanOptions plan = options.plan;
   plan.name = options.plan.name + " evaluation";
-  model.eval();
+  const Evaluating mode(model);
   const InputSpec specs[] = {spec_of(x, "x"), spec_of(y, "target")};
   evaluations.push_back(
       std::make_unique<PlanEntry>(PlanEntry{x.shape(), y.shape(), compile_function(function, specs, plan)}));
-  model.train();
   return evaluations.back()->plan;
 }
 
@@ -133,10 +139,9 @@ Plan& Trainer::Impl::prediction_for(const Tensor& x) {
   };
   PlanOptions plan = options.plan;
   plan.name = options.plan.name + " prediction";
-  model.eval();
+  const Evaluating mode(model);
   const InputSpec specs[] = {spec_of(x, "x")};
   predictions.push_back(std::make_unique<PlanEntry>(PlanEntry{x.shape(), {}, compile_function(function, specs, plan)}));
-  model.train();
   return predictions.back()->plan;
 }
 

@@ -144,6 +144,7 @@ TrainingState Trainer::state() {
   if (t.averaging > 0) throw Error("trainer: the state cannot be taken inside evaluate() — take it after");
   TrainingState state;
   for (NamedTensor& p : impl_->model.state_dict()) state.tensors.push_back({"model." + p.name, p.tensor});
+  for (const Parameter& c : impl_->model.carried_tensors()) state.tensors.push_back({"carried." + c.name, *c.tensor});
   if (t.updates.state().defined()) state.tensors.push_back({"optimizer.state", t.updates.state()});
   if (t.updates.averages().defined()) state.tensors.push_back({"averages", t.updates.averages()});
   if (t.options.accumulate > 1) state.tensors.push_back({"gradients", t.slab.gradients()});
@@ -164,7 +165,7 @@ TrainingState Trainer::state() {
                   {"best", exact(t.best)},
                   {"worse_epochs", std::to_string(t.worse_epochs)}};
   for (size_t i = 0; i < t.sums.metrics.size(); i++)
-    state.values["sum." + t.options.metrics[i].name] = exact(t.sums.metrics[i]);
+    state.values["metric." + t.options.metrics[i].name] = exact(t.sums.metrics[i]);
   return state;
 }
 
@@ -187,15 +188,16 @@ void Trainer::load_state(const TrainingState& state) {
   if (table == nullptr) throw Error("training state: the history is missing — the checkpoint is damaged");
   std::vector<EpochResult> history = history_of(table->tensor, metrics);
   Sums sums{.samples = values.real("sum.samples"), .loss = values.real("sum.loss"), .metrics = {}};
-  for (const Metric& m : t.options.metrics) sums.metrics.push_back(values.real("sum." + m.name));
+  for (const Metric& m : t.options.metrics) sums.metrics.push_back(values.real("metric." + m.name));
   const data::Position position{values.count("position.epoch"), values.count("position.batch")};
   const int64_t epoch = values.count("epoch"), steps = values.count("updates"), batches = values.count("batches");
   const double seconds = values.real("seconds"), lr = values.real("lr"), best = values.real("best");
   const int64_t worse_epochs = values.count("worse_epochs");
   std::vector<std::pair<Tensor, Tensor>> copies;
-  const auto take = [&](const char* name, const Tensor& into) {
+  const auto take = [&](const std::string& name, const Tensor& into) {
     if (into.defined()) copies.emplace_back(into, same(state, name, into));
   };
+  for (const Parameter& c : t.model.carried_tensors()) take("carried." + c.name, *c.tensor);
   take("optimizer.state", t.updates.state());
   take("averages", t.updates.averages());
   if (t.options.accumulate > 1) take("gradients", t.slab.gradients());

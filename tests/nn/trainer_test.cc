@@ -10,6 +10,7 @@
 #include "ingot/layers.h"
 #include "ingot/memory.h"
 #include "ingot/ops.h"
+#include "ingot/recurrent.h"
 #include "ingot/threads.h"
 
 namespace ingot {
@@ -173,6 +174,45 @@ TEST(Trainer, EvaluatesOnWhatItTrainsOn) {
   apart.trainer.fit(apart.train);
   together.trainer.fit(together.train, &together.train);
   EXPECT_EQ(values(apart.trainer.weights()), values(together.trainer.weights()));
+}
+
+// An LSTM that goes on from batch to batch (truncated backpropagation): what it carries is part of a run, not of its
+// weights.
+struct Reader : nn::Layer {
+  nn::Embedding embedding{5, 6};
+  nn::LSTM lstm{6, 8, {.batch_first = true}};
+  nn::Linear out{8, 5};
+  void parts(nn::Parts& p) override { p("embedding", embedding), p("lstm", lstm), p("out", out); }
+  Tensor forward(const Tensor& x) override { return out(lstm(embedding(x))); }
+};
+
+TEST(Trainer, GoesOnWithWhatLayersCarry) {
+  std::vector<int32_t> tokens;
+  for (int i = 0; i < 403; i++) tokens.push_back(i * i % 5);
+  const data::TokenDataset text(tokens, 10, 4);
+  struct Run {
+    Reader net;
+    std::unique_ptr<nn::Trainer> trainer;
+    data::Loader loader;
+    explicit Run(const data::Dataset& set) : net((nn::set_seed(1), Reader())), loader(set, {.batch = 4}) {
+      net.lstm.stateful(4);
+      nn::TrainerOptions options;
+      options.epochs = 3;
+      trainer = std::make_unique<nn::Trainer>(net, nn::cross_entropy, optim::Adam{.lr = 0.02f}, options);
+    }
+  };
+  Run whole(text), first(text), second(text), stateless(text);
+  whole.trainer->fit(whole.loader, &whole.loader);
+  int64_t batches = 0;
+  first.trainer->on_batch = [&](const nn::BatchResult&) {
+    if (++batches == 13) first.trainer->stop();
+  };
+  first.trainer->fit(first.loader, &first.loader);
+  second.trainer->load_state(copy_of(first.trainer->state()));
+  second.trainer->fit(second.loader, &second.loader);
+  EXPECT_EQ(values(second.trainer->state().tensors), values(whole.trainer->state().tensors));
+  stateless.net.lstm.stateful(0);
+  stateless.net.load_state_dict(whole.trainer->weights());  // weights alone: any other twin takes them
 }
 
 TEST(Trainer, GoesOnInTheMiddleOfAnAccumulatedUpdate) {
