@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
 #include "cli/embedded.h"
 #include "cli/page.h"
+#include "cli/scaling.h"
 #include "cli/terminal.h"
 #include "ingot/error.h"
 #include "ingot/functions.h"
@@ -24,6 +24,8 @@ namespace fs = std::filesystem;
 struct Samples {
   Tensor x, y, test_x, test_y;
   std::vector<std::string> class_names, columns;
+  std::vector<int64_t> column_numbers = {};
+  int64_t table_columns = 0;
 };
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
@@ -67,8 +69,9 @@ int64_t column_number(const Settings& s, const char* key, const Value& column, c
   return found - table.columns.begin();
 }
 
-// The columns of a table that are inputs, and the one that is the target (none when inputs are reconstructed).
-void take_columns(const Settings& s, const io::Csv& table, Tensor& x, Tensor& y, std::vector<std::string>* names) {
+// Takes the columns of a table that are inputs, and the one that is the target (none when inputs are reconstructed).
+// A trained model finds its own by their names, in whatever order.
+void take_columns(const Settings& s, const io::Csv& table, const Task* trained, Samples& out) {
   const int64_t rows = table.values.size(0), columns = table.values.size(1);
   std::vector<bool> left_out(static_cast<size_t>(columns), false);
   int64_t target = -1;
@@ -79,30 +82,38 @@ void take_columns(const Settings& s, const io::Csv& table, Tensor& x, Tensor& y,
   for (const Value& each : s.value("ignore").list)
     left_out[static_cast<size_t>(column_number(s, "ignore", each, table))] = true;
   std::vector<int64_t> inputs;
-  for (int64_t i = 0; i < columns; i++)
-    if (!left_out[static_cast<size_t>(i)]) inputs.push_back(i);
+  if (trained != nullptr && !trained->columns.empty() && !table.columns.empty()) {
+    inputs = columns_named(table, trained->columns);
+    if (std::find(inputs.begin(), inputs.end(), target) != inputs.end())
+      s.fail("target", fmt::format("\"{}\" is an input of the model — name the target's column",
+                                   table.columns[static_cast<size_t>(target)]));
+  } else {
+    for (int64_t i = 0; i < columns; i++)
+      if (!left_out[static_cast<size_t>(i)]) inputs.push_back(i);
+  }
   if (inputs.empty()) s.fail("file", "no column is left as an input");
-  x = index_select(table.values, Tensor::from(inputs), 1);
-  if (target >= 0) y = reshape(slice(table.values, 1, target, target + 1), {rows, 1});
-  if (names != nullptr && !table.columns.empty())
-    for (const int64_t i : inputs) names->push_back(table.columns[static_cast<size_t>(i)]);
+  out.x = with_shape(index_select(table.values, Tensor::from(inputs), 1), s, "shape");
+  if (target >= 0) out.y = reshape(slice(table.values, 1, target, target + 1), {rows, 1});
+  if (!table.columns.empty())
+    for (const int64_t i : inputs) out.columns.push_back(table.columns[static_cast<size_t>(i)]);
+  out.column_numbers = inputs, out.table_columns = columns;
 }
 
-Samples load_table(const Settings& s) {
+Samples load_table(const Settings& s, const Task* trained) {
   const io::CsvOptions options = csv_options(s);
   Samples out;
-  const io::Csv table = io::parse_csv(bytes_of(read_source(s.text("file"))), options);
-  take_columns(s, table, out.x, out.y, &out.columns);
-  out.x = with_shape(out.x, s, "shape");
+  take_columns(s, io::parse_csv(bytes_of(read_source(s.text("file"))), options), trained, out);
   if (s.has("test_file")) {
-    take_columns(s, io::parse_csv(bytes_of(read_source(s.text("test_file"))), options), out.test_x, out.test_y,
-                 nullptr);
-    out.test_x = with_shape(out.test_x, s, "shape");
+    Task of_train;
+    of_train.columns = out.columns;
+    Samples test;
+    take_columns(s, io::parse_csv(bytes_of(read_source(s.text("test_file"))), options), &of_train, test);
+    out.test_x = test.x, out.test_y = test.y;
   }
   return out;
 }
 
-Samples load_digits(const Settings&) {
+Samples load_digits(const Settings&, const Task*) {
   const io::Csv table = io::parse_csv(find_embedded("digits.csv.gz")->bytes);
   const int64_t rows = table.values.size(0);
   Samples out;
@@ -122,7 +133,7 @@ Tensor idx(const std::string& path) {
 }
 Tensor npy(const std::string& path) { return io::map_npy(path); }
 
-Samples load_mnist(const Settings& s) {
+Samples load_mnist(const Settings& s, const Task*) {
   const std::string folder = s.has("folder") ? s.text("folder") : cache_folder("mnist");
   const auto file = [&](const std::string& name) {
     for (const char* ending : {"", ".gz"})
@@ -137,12 +148,24 @@ Samples load_mnist(const Settings& s) {
           {}};
 }
 
-Samples load_pictures(const Settings& s) {
-  io::PictureFolder train = io::load_png_folder(s.text("folder"));
-  Samples out{train.x, train.y, {}, {}, train.classes, {}};
+// Pictures of the folder at `key`; with `classes`, labels are places among those, whichever of them the folder has.
+Samples load_pictures_at(const Settings& s, const char* key, const std::vector<std::string>& classes) {
+  const io::PictureFolder folder = io::load_png_folder(s.text(key));
+  if (classes.empty() || folder.classes == classes) return {folder.x, folder.y, {}, {}, folder.classes, {}};
+  std::vector<int64_t> numbers;
+  for (const std::string& name : folder.classes) {
+    const auto found = std::find(classes.begin(), classes.end(), name);
+    if (found == classes.end())
+      s.fail(key, fmt::format("there is no class (subfolder) \"{}\" — {}", name, suggestion(name, classes)));
+    numbers.push_back(found - classes.begin());
+  }
+  return {folder.x, index_select(Tensor::from(numbers), to(folder.y, kI64), 0), {}, {}, classes, {}};
+}
+
+Samples load_pictures(const Settings& s, const Task* trained) {
+  Samples out = load_pictures_at(s, "folder", trained != nullptr ? trained->class_names : std::vector<std::string>());
   if (s.has("test_folder")) {
-    io::PictureFolder test = io::load_png_folder(s.text("test_folder"));
-    if (test.classes != train.classes) s.fail("test_folder", "it has other classes (subfolders) than \"folder\"");
+    const Samples test = load_pictures_at(s, "test_folder", out.class_names);
     out.test_x = test.x, out.test_y = test.y;
   }
   return out;
@@ -150,7 +173,7 @@ Samples load_pictures(const Settings& s) {
 
 struct DataRow {
   Choice choice;
-  Samples (*load)(const Settings&);  // nullptr: a text
+  Samples (*load)(const Settings&, const Task* trained);  // nullptr: a text
 };
 
 const Key kShape{"shape", Kind::kIntegers, nullptr, "of a sample, if it is not as in the file: [1, 8, 8]"};
@@ -178,7 +201,7 @@ const DataRow kData[] = {
        {"labels", Kind::kPath, nullptr, "targets"},
        {"test_images", Kind::kPath, nullptr, "inputs to test with; then nothing is held back of the others"},
        {"test_labels", Kind::kPath, nullptr, "their targets"}}},
-     [](const Settings& s) -> Samples {
+     [](const Settings& s, const Task*) -> Samples {
        return {idx(s.text("images")),
                optional(s, "labels", idx),
                optional(s, "test_images", idx),
@@ -193,7 +216,7 @@ const DataRow kData[] = {
        {"test_x", Kind::kPath, nullptr, "inputs to test with; then nothing is held back of the others"},
        {"test_y", Kind::kPath, nullptr, "their targets"},
        kShape}},
-     [](const Settings& s) -> Samples {
+     [](const Settings& s, const Task*) -> Samples {
        return {with_shape(npy(s.text("x")), s, "shape"),
                optional(s, "y", npy),
                with_shape(optional(s, "test_x", npy), s, "shape"),
@@ -238,81 +261,43 @@ const TransformRow kTransforms[] = {
      [](const Settings& s) { return data::noise(static_cast<float>(s.number("deviation"))); }},
 };
 
-// Mean and deviation of a dataset's inputs (or targets): per column of a table, per channel of pictures, or of all.
-void statistics(const data::Dataset& set, bool of_target, std::vector<float>& mean, std::vector<float>& deviation) {
-  const InputSpec spec = of_target ? set.target() : set.input();
-  const int64_t groups = spec.shape.size() == 1 || spec.shape.size() == 3 ? spec.shape[0] : 1;
-  std::vector<double> sum(static_cast<size_t>(groups)), squares(static_cast<size_t>(groups));
-  const int64_t rows = 256;
-  const auto shaped = [&](const InputSpec& one) {
-    Dims shape{rows};
-    for (const int64_t size : one.shape) shape.push_back(size);
-    return Tensor::empty(shape, one.dtype);
-  };
-  const Tensor x = shaped(set.input()), y = shaped(set.target());
-  const Tensor& values = of_target ? y : x;
-  const int64_t per_sample = values.numel() / rows, inner = per_sample / groups;
-  for (int64_t first = 0; first < set.size(); first += rows) {
-    const int64_t count = std::min(rows, set.size() - first);
-    std::vector<int64_t> samples(static_cast<size_t>(count));
-    for (int64_t i = 0; i < count; i++) samples[static_cast<size_t>(i)] = first + i;
-    set.fetch(samples, slice(x, 0, 0, count), slice(y, 0, 0, count));
-    const float* data = values.data<float>();
-    for (int64_t i = 0; i < count * per_sample; i++) {
-      const auto group = static_cast<size_t>(i % per_sample / inner);
-      const double v = data[i];
-      sum[group] += v, squares[group] += v * v;
-    }
-  }
-  const double count = static_cast<double>(set.size() * inner);
-  for (size_t g = 0; g < sum.size(); g++) {
-    const double m = sum[g] / count, variance = std::max(0.0, squares[g] / count - m * m);
-    mean.push_back(static_cast<float>(m));
-    deviation.push_back(variance > 1e-12 ? static_cast<float>(std::sqrt(variance)) : 1.0F);  // a constant stays 0
-  }
-}
-
-Tensor labels_of(const Settings& s, const Tensor& y, int64_t& classes) {
-  const Tensor numbers = to(y.rank() == 2 && y.size(1) == 1 ? reshape(y, {y.size(0)}) : y, kI64);
-  if (numbers.rank() != 1) s.fail("the loss needs one label per sample, but targets are lists of numbers");
-  Tensor values = contiguous(numbers);
-  const Tensor back = to(values, y.dtype());
-  const Tensor given = contiguous(reshape(y, {y.size(0)}));
-  for (int64_t i = 0; i < values.numel(); i++) {
-    const int64_t label = values.data<int64_t>()[i];
-    if (label < 0 || label > 1'000'000 || (y.dtype() == kF32 && back.data<float>()[i] != given.data<float>()[i]))
-      s.fail(
-          fmt::format("the label of sample {} is no whole number from 0 to 1,000,000 — for other numbers take another "
-                      "loss: [loss] type = \"mse\"",
-                      i));
-    classes = std::max(classes, label + 1);
-  }
-  return values;
-}
-
 std::string shape_words(const Dims& shape) {
   std::string out;
   for (const int64_t size : shape) out += (out.empty() ? "" : " x ") + std::to_string(size);
   return out;
 }
 
-DataSource make_tensor_source(const Settings& s, Samples samples, bool labels) {
+// Targets in the shape and type that the loss takes.
+Tensor as_targets(const Settings& s, const Tensor& y, Targets targets, Task& task, const Task* trained) {
+  if (targets == Targets::kLabels) {
+    int64_t classes = 0;
+    const Tensor labels = labels_of(s, y, classes);
+    if (trained != nullptr && classes > trained->classes)
+      s.fail(fmt::format("there is a label {}, but the model knows {} classes: 0 to {}", classes - 1, trained->classes,
+                         trained->classes - 1));
+    task.classes = std::max(
+        {task.classes, classes, static_cast<int64_t>(task.class_names.size()), trained ? trained->classes : 0});
+    return labels;
+  }
+  const Tensor numbers = task.reconstructs ? y : to(y.rank() == 1 ? reshape(y, {y.size(0), 1}) : y, kF32);
+  if (targets == Targets::kShares) check_shares(s, to(numbers, kF32));
+  return numbers;
+}
+
+DataSource make_tensor_source(const Settings& s, Samples samples, Targets targets, const Task* trained) {
   DataSource out;
   Task& task = out.task;
   task.reconstructs = s.flag("reconstruct");
   task.class_names = samples.class_names;
   task.columns = samples.columns;
+  task.column_numbers = samples.column_numbers, task.table_columns = samples.table_columns;
   if (task.reconstructs) samples.y = samples.x, samples.test_y = samples.test_x;
   if (!samples.y.defined()) s.fail("there are inputs but no targets — name them, or set reconstruct = true");
   if (samples.x.size(0) != samples.y.size(0))
     s.fail(fmt::format("there are {} inputs but {} targets", samples.x.size(0), samples.y.size(0)));
-  if (labels) {
-    samples.y = labels_of(s, samples.y, task.classes);
-    if (samples.test_y.defined()) samples.test_y = labels_of(s, samples.test_y, task.classes);
-  } else if (!task.reconstructs) {
-    samples.y = to(samples.y, kF32);
-    if (samples.test_y.defined()) samples.test_y = to(samples.test_y, kF32);
-  }
+  if (samples.test_x.defined() != samples.test_y.defined()) s.fail("to test with, there must be inputs and targets");
+  samples.y = as_targets(s, samples.y, targets, task, trained);
+  if (samples.test_y.defined()) samples.test_y = as_targets(s, samples.test_y, targets, task, trained);
 
   const double held_back = s.number("held_back");
   const auto seed = static_cast<uint64_t>(s.integer("seed"));
@@ -330,30 +315,53 @@ DataSource make_tensor_source(const Settings& s, Samples samples, bool labels) {
     }
   };
   part();
-  if (s.flag("normalize") && !labels && !task.reconstructs) {  // targets to the scale of what a model begins with
-    statistics(*out.train, true, task.target_mean, task.target_deviation);
-    const Tensor mean = Tensor::from(task.target_mean), deviation = Tensor::from(task.target_deviation);
+  // Both to the scale of what a model begins with. A trained one stays with the scale that it has learned.
+  const bool normalize = s.flag("normalize") && trained == nullptr;
+  Scale scale;
+  if (trained != nullptr) scale = {trained->target_mean, trained->target_deviation};
+  if (normalize && targets == Targets::kNumbers && !task.reconstructs) scale = target_scale(*out.train);
+  task.target_mean = scale.mean, task.target_deviation = scale.deviation;
+  if (!scale.mean.empty()) {
+    const Tensor mean = Tensor::from(scale.mean), deviation = Tensor::from(scale.deviation);
     samples.y = divide(subtract(samples.y, mean), deviation);
     if (samples.test_y.defined()) samples.test_y = divide(subtract(samples.test_y, mean), deviation);
     part();
   }
-  if (s.flag("normalize") && out.train->input().dtype == kF32) {
-    statistics(*out.train, false, task.mean, task.deviation);
-    out.always.push_back(data::normalize(task.mean, task.deviation));
-  }
+  scale = {};
+  if (trained != nullptr) scale = {trained->mean, trained->deviation};
+  if (normalize && out.train->input().dtype == kF32) scale = input_scale(*out.train);
+  task.mean = scale.mean, task.deviation = scale.deviation;
+  if (!scale.mean.empty()) out.always.push_back(data::normalize(scale.mean, scale.deviation));
   return out;
 }
 
-DataSource make_text_source(const Settings& s, int64_t batch) {
+// A byte as an error can show it.
+std::string shown(unsigned char c) {
+  return c > ' ' && c < 127 ? fmt::format("\"{}\"", static_cast<char>(c)) : fmt::format("number {}", c);
+}
+
+DataSource make_text_source(const Settings& s, int64_t batch, const Task* trained) {
   const std::string text = read_source(s.text("file"));
   DataSource out;
-  bool used[256] = {};
-  for (const unsigned char c : text) used[c] = true;
-  int32_t number[256] = {};
-  for (int c = 0; c < 256; c++)
-    if (used[c])
-      number[c] = static_cast<int32_t>(out.task.vocabulary.size()), out.task.vocabulary += static_cast<char>(c);
-  out.task.classes = static_cast<int64_t>(out.task.vocabulary.size());
+  std::string& vocabulary = out.task.vocabulary;
+  if (trained != nullptr) {
+    vocabulary = trained->vocabulary;
+  } else {
+    bool used[256] = {};
+    for (const unsigned char c : text) used[c] = true;
+    for (int c = 0; c < 256; c++)
+      if (used[c]) vocabulary += static_cast<char>(c);
+  }
+  int32_t number[256];
+  std::fill(std::begin(number), std::end(number), -1);
+  for (size_t i = 0; i < vocabulary.size(); i++)
+    number[static_cast<unsigned char>(vocabulary[i])] = static_cast<int32_t>(i);
+  for (const unsigned char c : text)
+    if (number[c] < 0) s.fail("file", fmt::format("the model has never seen the character {} of this text", shown(c)));
+  out.task.classes = static_cast<int64_t>(vocabulary.size());
+  size_t first = 1;  // bytes of the first character: UTF-8 goes on with 10xxxxxx
+  while (first < text.size() && (static_cast<unsigned char>(text[first]) & 0xc0) == 0x80) first++;
+  out.prompt = vocabulary.find('\n') != std::string::npos ? "\n" : text.substr(0, first);
 
   const auto held = static_cast<size_t>(s.number("held_back") * static_cast<double>(text.size()));
   const auto tokens = [&](size_t begin, size_t end) {
@@ -374,12 +382,15 @@ DataSource make_text_source(const Settings& s, int64_t batch) {
 Choices data_choices() { return choices_of(kData); }
 Choices transform_choices() { return choices_of(kTransforms); }
 
-DataSource load_data(const Value& section, int64_t batch, bool labels) {
+DataSource load_data(const Value& section, int64_t batch, Targets targets, const Task* trained) {
   const Settings s(section);
   const DataRow& row = row_of(kData, section);
   DataSource out;
   try {
-    out = row.load != nullptr ? make_tensor_source(s, row.load(s), labels) : make_text_source(s, batch);
+    if (trained != nullptr && (row.load == nullptr) != !trained->vocabulary.empty())
+      s.fail(fmt::format("the model is {} of text", trained->vocabulary.empty() ? "none" : "one"));
+    out = row.load != nullptr ? make_tensor_source(s, row.load(s, trained), targets, trained)
+                              : make_text_source(s, batch, trained);
     for (const Value& each : s.value("transforms").list) {
       const Settings transform(each);
       out.augment.push_back(row_of(kTransforms, each).make(transform));
@@ -400,6 +411,17 @@ DataSource load_data(const Value& section, int64_t batch, bool labels) {
                           out.task.vocabulary.empty() ? "" : " characters");
   if (out.test != nullptr) out.about += fmt::format(", {} to test with", grouped(out.test->size()));
   return out;
+}
+
+std::vector<int64_t> columns_named(const io::Csv& table, const std::vector<std::string>& names) {
+  std::vector<int64_t> numbers;
+  for (const std::string& name : names) {
+    const auto found = std::find(table.columns.begin(), table.columns.end(), name);
+    if (found == table.columns.end())
+      throw Error(fmt::format("the table has no column \"{}\", which the model needs", name));
+    numbers.push_back(found - table.columns.begin());
+  }
+  return numbers;
 }
 
 std::string read_source(const std::string& path) {

@@ -6,6 +6,7 @@
 #include "cli/keys.h"
 #include "cli/model.h"
 #include "ingot/data.h"
+#include "ingot/io.h"
 
 namespace ingot::cli {
 
@@ -19,12 +20,15 @@ struct DataSource {
   std::vector<data::TransformPtr> augment;     // of training samples only
   std::vector<data::TransformPtr> always;
   bool shuffle = true;
-  std::string about;  // "1,438 samples of 1 x 8 x 8, 359 held back"
+  std::string prompt;  // of a text: what samples of it can begin with
+  std::string about;   // "1,438 samples of 1 x 8 x 8, 359 held back"
 };
 
-/// Loads what a completed [data] names. `batch`: rows that a text is laid out in; `labels`: targets are numbers of
-/// classes, as the loss wants them.
-DataSource load_data(const Value& section, int64_t batch, bool labels);
+/// Loads what a completed [data] names. `batch`: rows that a text is laid out in. For a trained model, everything is
+/// as its task says: scales, classes, columns and characters.
+DataSource load_data(const Value& section, int64_t batch, Targets targets, const Task* trained = nullptr);
+/// The places of these columns in a table with a header; an Error if it lacks one.
+std::vector<int64_t> columns_named(const io::Csv& table, const std::vector<std::string>& names);
 
 /// A file's bytes; "recipe:NAME" is one inside the program.
 std::string read_source(const std::string& path);

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "cli/data_source.h"
 #include "cli/embedded.h"
 #include "cli/learning.h"
 #include "ingot/error.h"
+#include "ingot/io.h"
 
 namespace ingot::cli {
 namespace {
@@ -48,13 +47,15 @@ std::vector<Section> make_sections() {
       {"train",
        "how long and in which portions",
        {{"epochs", Kind::kInteger, "10", "passes over the data", 1, 1e6},
-        {"batch", Kind::kInteger, "32", "samples per step", 1, 1e6},
+        {"batch", Kind::kInteger, "32",
+         "samples per step; a single one that is left over at the end of an epoch is left out", 1, 1e6},
         {"batches", Kind::kInteger, "0", "batches in an epoch; 0: all samples once", 0},
         {"seed", Kind::kInteger, "0", "of initial weights, order, augmentation and dropout", 0},
         {"threads", Kind::kInteger, "0", "worker threads; 0: INGOT_THREADS, or all cores", 0, 256},
         {"accumulate", Kind::kInteger, "1", "batches whose mean gradient makes one update", 1, 1e6},
         {"ema", Kind::kNumber, "0.0", "decay of averaged weights, which are then tested and kept; 0: none", 0, 1},
-        {"patience", Kind::kInteger, "0", "epochs without a better result before it stops; 0: never stops early", 0},
+        {"patience", Kind::kInteger, "0",
+         "epochs without a better result before it stops, with the best weights; 0: never stops early", 0},
         {"prefetch", Kind::kInteger, "2", "batches made ahead by a thread", 0, 1024}}},
       {"output",
        "what is written and printed",
@@ -64,17 +65,10 @@ std::vector<Section> make_sections() {
         {"tensorboard", Kind::kBoolean, "false", "write events for TensorBoard"},
         {"sample_length", Kind::kInteger, "300", "characters of text that a language model shows after an epoch", 0,
          1e6},
-        {"sample_prompt", Kind::kText, R"("\n")", "what they begin with"},
+        {"sample_prompt", Kind::kText, nullptr,
+         "what they begin with; else a line break, or the text's first character"},
         {"temperature", Kind::kNumber, "0.8", "how boldly it draws them; 0: always the likeliest", 0, 100}}},
   };
-}
-
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || fs::is_directory(path) || !(text << in.rdbuf()))
-    throw Error("train: \"" + path + "\" cannot be read — is there such a file?");
-  return text.str();
 }
 
 // Paths in a file are relative to it, those of --set to where the program was called.
@@ -155,7 +149,7 @@ Description load_description(const std::string& recipe_or_file, std::span<const 
   if (!fs::exists(recipe_or_file))
     throw Error(fmt::format("there is no recipe and no file \"{}\" — {}", recipe_or_file,
                             suggestion(recipe_or_file, recipe_names())));
-  return parse_description(recipe_or_file, read_text(recipe_or_file), sets);
+  return parse_description(recipe_or_file, io::read_file(recipe_or_file), sets);
 }
 
 std::string keys_document() {

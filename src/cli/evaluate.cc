@@ -16,11 +16,7 @@ int evaluate(const EvalOptions& o) {
   TrainedModel trained = load_model(o.model);
   std::vector<std::string> sets = o.sets;
   sets.emplace_back("train.ema=0");  // the file has the averaged weights already
-  Job job(parse_description(trained.path, trained.description.toml(), sets));
-  if (job.data.task.input != trained.task.input || job.data.task.classes != trained.task.classes)
-    throw Error(fmt::format("eval: the model takes samples of {} and knows {} classes; this data has {} and {}",
-                            to_string(trained.task.input), trained.task.classes, to_string(job.data.task.input),
-                            job.data.task.classes));
+  Job job(parse_description(trained.path, trained.description.toml(), sets), {}, &trained.task);
   job.model->load_state_dict(trained.model->state_dict());
   data::Loader& loader = job.test != nullptr ? *job.test : *job.train;
   const nn::Scores scores = job.trainer->evaluate(loader);

@@ -113,34 +113,13 @@ LayerPtr along_axis(const Wanted& w) {
   return std::make_shared<L>(w.s.integer("axis"));
 }
 
-// A recurrent layer on sequences [batch, length, width]. Over continuous text it goes on, while it trains, where the
-// last batch ended (truncated backpropagation); tests and predictions begin at zero and leave that state alone.
-template <class Kind>
-class Continuing : public KeepsState {
- public:
-  Continuing(int64_t in, int64_t hidden, const nn::RecurrentOptions& options, int64_t rows)
-      : inner_(in, hidden, options), continuous_(rows > 0) {
-    if (continuous_) inner_.stateful(rows);
-  }
-  void parts(nn::Parts& p) override { inner_.parts(p); }
-  Tensor forward(const Tensor& x) override {
-    inner_.train(training());
-    return continuous_ && training() ? inner_.forward(x) : inner_.forward(x, nn::RecurrentState{}).y;
-  }
-  void reset_state() override {
-    if (continuous_) inner_.reset_state();
-  }
-
- private:
-  Kind inner_;
-  bool continuous_;
-};
-
 const std::vector<Key> kRecurrentKeys = {
     {"hidden", Kind::kInteger, "", "size of the state and of the result", 1, 1e6},
     {"layers", Kind::kInteger, "1", "layers on top of each other", 1, 1000},
     {"bidirectional", Kind::kBoolean, "false", "reads sequences from both ends; twice as many results"},
     {"dropout", Kind::kNumber, "0.0", "between layers, while training", 0, 1}};
+// On sequences [batch, length, width]. Over continuous text it goes on, while it trains, where the last batch ended
+// (truncated backpropagation).
 template <class Cell>
 LayerPtr recurrent(const Wanted& w) {
   nn::RecurrentOptions options;
@@ -148,7 +127,9 @@ LayerPtr recurrent(const Wanted& w) {
   options.bidirectional = w.s.flag("bidirectional");
   options.batch_first = true;
   options.dropout = w.s.number("dropout");
-  return std::make_shared<Continuing<Cell>>(w.last(), w.s.integer("hidden"), options, w.context.task.rows);
+  auto layer = std::make_shared<Cell>(w.last(), w.s.integer("hidden"), options);
+  if (w.context.task.rows > 0) layer->stateful(w.context.task.rows);
+  return layer;
 }
 
 const Key kHeads{"heads", Kind::kInteger, "4", "parts that attend each for itself", 1, 1024};

@@ -11,12 +11,6 @@ struct LayerContext {
   const Task& task;
 };
 
-/// A layer that goes on, from one training batch to the next, where the last one ended.
-class KeepsState : public nn::Layer {
- public:
-  virtual void reset_state() = 0;
-};
-
 /// The layer that a completed table describes, for inputs like x.
 std::shared_ptr<nn::Layer> make_layer(const Settings& settings, const Tensor& x, const LayerContext& context);
 

@@ -1,5 +1,7 @@
 #include "cli/learning.h"
 
+#include <cmath>
+
 namespace ingot::cli {
 namespace {
 
@@ -11,34 +13,51 @@ const Key kBeta1{"beta1", Kind::kNumber, "0.9", "decay of the mean gradient", 0,
 const Key kBeta2{"beta2", Kind::kNumber, "0.999", "decay of the mean squared gradient", 0, 1};
 const Key kEps{"eps", Kind::kNumber, "1e-8", "added to the denominator", 0};
 
+// Ranges with an end that is not in them.
+double below_one(const Settings& s, const char* key) {
+  if (s.number(key) >= 1) s.fail(key, std::string("\"") + key + "\" must be below 1");
+  return s.number(key);
+}
+double above_zero(const Settings& s, const char* key) {
+  if (s.number(key) <= 0) s.fail(key, std::string("\"") + key + "\" must be above 0");
+  return s.number(key);
+}
+
 Key decay(const char* initial) { return {"weight_decay", Kind::kNumber, initial, "pulls weights towards 0", 0}; }
 Key rate(const char* initial) { return {"lr", Kind::kNumber, initial, "learning rate", 0}; }
 
 struct LossRow {
   Choice choice;
+  Targets targets;
   nn::Loss (*make)(const Settings&);
 };
 const LossRow kLosses[] = {
     {{"cross_entropy",
       "classes: -log of the probability that the softmax of the results gives to the label",
       {{"label_smoothing", Kind::kNumber, "0.0", "share of the target that is spread over all classes", 0, 1}}},
+     Targets::kLabels,
      [](const Settings& s) {
        const double smoothing = s.number("label_smoothing");
        return smoothing > 0 ? nn::cross_entropy_with({.label_smoothing = smoothing}) : nn::cross_entropy;
      }},
     {{"nll", "classes: -result[label] of logarithms of probabilities (after log_softmax)"},
+     Targets::kLabels,
      [](const Settings&) { return nn::nll; }},
-    {{"mse", "numbers: mean squared error"}, [](const Settings&) { return nn::mse; }},
-    {{"mae", "numbers: mean absolute error"}, [](const Settings&) { return nn::mae; }},
+    {{"mse", "numbers: mean squared error"}, Targets::kNumbers, [](const Settings&) { return nn::mse; }},
+    {{"mae", "numbers: mean absolute error"}, Targets::kNumbers, [](const Settings&) { return nn::mae; }},
     {{"huber",
       "numbers: squared near the target, straight beyond",
       {{"delta", Kind::kNumber, "1.0", "where it becomes straight", 1e-9}}},
+     Targets::kNumbers,
      [](const Settings& s) { return nn::huber(s.number("delta")); }},
     {{"bce", "shares between 0 and 1, from results between 0 and 1 (after sigmoid)"},
+     Targets::kShares,
      [](const Settings&) { return nn::bce; }},
     {{"bce_with_logits", "shares between 0 and 1, from any results"},
+     Targets::kShares,
      [](const Settings&) { return nn::bce_with_logits; }},
     {{"kl_div", "distributions, from logarithms of probabilities (after log_softmax)"},
+     Targets::kShares,
      [](const Settings&) { return nn::kl_div; }},
 };
 
@@ -56,7 +75,7 @@ O common(O o, const Settings& s) {
 }
 template <class O>
 Optimizer adam(const Settings& s) {
-  O o{.beta1 = s.number("beta1"), .beta2 = s.number("beta2"), .eps = s.number("eps")};
+  O o{.beta1 = below_one(s, "beta1"), .beta2 = below_one(s, "beta2"), .eps = above_zero(s, "eps")};
   return common(o, s);
 }
 const OptimizerRow kOptimizers[] = {
@@ -90,7 +109,7 @@ const OptimizerRow kOptimizers[] = {
        kClipNorm,
        kClipValue}},
      [](const Settings& s) -> Optimizer {
-       optim::RmsProp o{.alpha = s.number("alpha"), .eps = s.number("eps"), .momentum = s.number("momentum")};
+       optim::RmsProp o{.alpha = below_one(s, "alpha"), .eps = above_zero(s, "eps"), .momentum = s.number("momentum")};
        return common(o, s);
      }},
     {{"adagrad",
@@ -101,7 +120,7 @@ const OptimizerRow kOptimizers[] = {
        kClipNorm,
        kClipValue}},
      [](const Settings& s) -> Optimizer {
-       optim::Adagrad o{.eps = s.number("eps")};
+       optim::Adagrad o{.eps = above_zero(s, "eps")};
        return common(o, s);
      }},
     {{"lion",
@@ -113,7 +132,7 @@ const OptimizerRow kOptimizers[] = {
        kClipNorm,
        kClipValue}},
      [](const Settings& s) -> Optimizer {
-       optim::Lion o{.beta1 = s.number("beta1"), .beta2 = s.number("beta2")};
+       optim::Lion o{.beta1 = below_one(s, "beta1"), .beta2 = below_one(s, "beta2")};
        return common(o, s);
      }},
 };
@@ -146,6 +165,12 @@ Choices optimizer_choices() { return choices_of(kOptimizers); }
 Choices schedule_choices() { return choices_of(kSchedules); }
 
 nn::Loss make_loss(const Value& section) { return row_of(kLosses, section).make(Settings(section)); }
+Targets targets_of(const Value& section) { return row_of(kLosses, section).targets; }
+double shown_result(const Value& section, double result) {
+  const std::string& type = Settings(section).type();
+  if (type == "bce_with_logits") return 1 / (1 + std::exp(-result));
+  return type == "kl_div" ? std::exp(result) : result;
+}
 Optimizer make_optimizer(const Value& section) { return row_of(kOptimizers, section).make(Settings(section)); }
 schedule::Schedule make_schedule(const Value& section) {
   const Settings s(section);

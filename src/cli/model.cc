@@ -56,10 +56,8 @@ std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& tas
 }
 
 void reset_state(nn::Sequential& model) {
-  for (size_t i = 0; i < model.size(); i++) {
-    if (auto* layer = dynamic_cast<KeepsState*>(&model[i])) layer->reset_state();
-    if (auto* inner = dynamic_cast<nn::Sequential*>(&model[i])) reset_state(*inner);
-  }
+  for (const Parameter& carried : model.carried_tensors())
+    copy_into(*carried.tensor, full(carried.tensor->shape(), 0, carried.tensor->dtype()));
 }
 
 int64_t Task::results() const {

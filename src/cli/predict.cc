@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/job.h"
+#include "cli/learning.h"
 #include "cli/sampling.h"
 #include "ingot/error.h"
 #include "ingot/functions.h"
@@ -19,36 +20,38 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The inputs of a table: by the names of the training columns if it has them, else all columns in order.
+int64_t count_of(const Dims& shape) {
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  return count;
+}
+
+// The inputs of a table: by the names of the training columns if it has them, else from where they stood in the table
+// that was trained on, or all of as many columns as the model takes.
 Tensor table_inputs(const std::string& path, const Task& task) {
   const io::Csv table = io::load_csv(path);
-  int64_t wanted = 1;
-  for (const int64_t size : task.input) wanted *= size;
-  if (!table.columns.empty() && !task.columns.empty()) {
-    std::vector<int64_t> numbers;
-    for (const std::string& name : task.columns) {
-      const auto found = std::find(table.columns.begin(), table.columns.end(), name);
-      if (found == table.columns.end())
-        throw Error(fmt::format("predict: \"{}\" has no column \"{}\", which the model needs", path, name));
-      numbers.push_back(found - table.columns.begin());
-    }
-    return index_select(table.values, Tensor::from(numbers), 1);
-  }
-  const int64_t columns = table.values.size(1);
-  if (columns == wanted + 1) return contiguous(slice(table.values, 1, 0, wanted));  // with a target, as trained on
-  if (columns != wanted)
+  const int64_t columns = table.values.size(1), wanted = count_of(task.input);
+  if (!table.columns.empty() && !task.columns.empty())
+    return index_select(table.values, Tensor::from(columns_named(table, task.columns)), 1);
+  if (columns == wanted) return table.values;
+  if (columns != task.table_columns)
     throw Error(fmt::format("predict: \"{}\" has {} columns, the model takes {}", path, columns, wanted));
-  return table.values;
+  return index_select(table.values, Tensor::from(task.column_numbers), 1);
 }
 
 // Pixels between 0 and 1, in the shape that the model takes.
 Tensor picture_input(const std::string& path, const Task& task) {
   Tensor picture = io::load_png(path);
   if (picture.rank() == 2) picture = reshape(picture, {1, picture.size(0), picture.size(1)});
-  const int64_t wanted = task.input.size() == 3 ? task.input[0] : 1;
-  if (picture.size(0) == 2 || picture.size(0) == 4) picture = slice(picture, 0, 0, picture.size(0) - 1);  // no alpha
+  const bool channels = task.input.size() == 3;  // else pixels in a row
+  const int64_t wanted = channels ? task.input[0] : 1;
+  const auto has_alpha = [&] { return picture.size(0) == 2 || picture.size(0) == 4; };
+  if (picture.size(0) != wanted && has_alpha()) picture = slice(picture, 0, 0, picture.size(0) - 1);
   Tensor pixels = multiply(to(contiguous(picture), kF32), 1.0 / 255);
   if (wanted == 1 && pixels.size(0) == 3) pixels = mean(pixels, {0}, true);
+  if (channels && pixels.shape() != task.input)
+    throw Error(fmt::format("predict: \"{}\" has {} x {} pixels in {} channels, the model takes {} x {} in {}", path,
+                            pixels.size(2), pixels.size(1), pixels.size(0), task.input[2], task.input[1], wanted));
   return reshape(pixels, {1, pixels.size(0), pixels.size(1), pixels.size(2)});
 }
 
@@ -58,12 +61,11 @@ Tensor load_inputs(const std::string& path, const Task& task) {
     x = picture_input(path, task);
   } else if (path.ends_with(".npy")) {
     x = io::load_npy(path);
-    x = x.dtype() == kU8 ? multiply(to(x, kF32), 1.0 / 255) : to(x, kF32);
+    x = x.dtype() == kU8 && task.input_type == kF32 ? multiply(to(x, kF32), 1.0 / 255) : to(x, task.input_type);
   } else {
     x = table_inputs(path, task);
   }
-  int64_t per_sample = 1;
-  for (const int64_t size : task.input) per_sample *= size;
+  const int64_t per_sample = count_of(task.input);
   if (x.numel() % per_sample != 0 || x.numel() == 0 ||
       (x.rank() > 1 && x.size(0) != x.numel() / per_sample && x.numel() != per_sample))
     throw Error(fmt::format("predict: \"{}\" has the shape {}, the model takes samples of {}", path,
@@ -82,7 +84,8 @@ std::string class_name(const Task& task, int64_t number) {
   return i < task.class_names.size() ? task.class_names[i] : std::to_string(number);
 }
 
-void print_row(const Task& task, const std::string& path, int64_t row, const float* result, bool json) {
+void print_row(const TrainedModel& trained, const std::string& path, int64_t row, const float* result, bool json) {
+  const Task& task = trained.task;
   Json out = {{"input", path}, {"row", row}};
   std::string text = fmt::format("{} {:>5}  ", path, row);
   if (task.classes > 0) {
@@ -100,8 +103,9 @@ void print_row(const Task& task, const std::string& path, int64_t row, const flo
     std::vector<double> numbers;
     for (int64_t i = 0; i < task.results(); i++) {
       const size_t column = task.target_mean.size() > 1 ? static_cast<size_t>(i) : 0;
-      numbers.push_back(
-          task.target_mean.empty() ? result[i] : result[i] * task.target_deviation[column] + task.target_mean[column]);
+      numbers.push_back(task.target_mean.empty()
+                            ? shown_result(trained.description.section("loss"), result[i])
+                            : result[i] * task.target_deviation[column] + task.target_mean[column]);
       text += fmt::format("{}{:.6g}", i == 0 ? "" : " ", numbers.back());
     }
     out["prediction"] = numbers;
@@ -138,7 +142,7 @@ int predict(const PredictOptions& o) {
     const Tensor x = load_inputs(path, trained.task);
     const Tensor y = contiguous((*trained.model)(x));
     const int64_t rows = x.size(0), width = y.numel() / rows;
-    for (int64_t row = 0; row < rows; row++) print_row(trained.task, path, row, y.data<float>() + row * width, o.json);
+    for (int64_t row = 0; row < rows; row++) print_row(trained, path, row, y.data<float>() + row * width, o.json);
   }
   return 0;
 }

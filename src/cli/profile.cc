@@ -2,9 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -13,18 +10,11 @@
 #include "cli/job.h"
 #include "ingot/error.h"
 #include "ingot/functions.h"
+#include "ingot/io.h"
 #include "ingot/plan.h"
 
 namespace ingot::cli {
 namespace {
-
-void write_file(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (!written || !closed)
-    throw Error("profile: \"" + path + "\" cannot be written: " + std::strerror(errno) + " — name another file");
-}
 
 // The training step of a recipe or a description, with the first batch of its data.
 class JobExample final : public Example {
@@ -108,13 +98,13 @@ std::string profile_help() {
 int profile(const ProfileOptions& o) {
   const std::unique_ptr<Example> example = find_example(o);
   Plan& plan = example->plan();
-  if (!o.dot.empty()) write_file(o.dot, plan.dot(!o.captured));
-  if (!o.svg.empty()) write_file(o.svg, plan.svg(!o.captured));
+  if (!o.dot.empty()) io::write_file(o.dot, plan.dot(!o.captured));
+  if (!o.svg.empty()) io::write_file(o.svg, plan.svg(!o.captured));
   if (o.describe) fmt::print("{}\n", plan.describe(true));
   if (o.dump) fmt::print("{}", plan.dump());
   if ((o.dump || o.describe) && o.trace.empty() && !o.json) return 0;
   const Profile p = example->profile(o.runs);
-  if (!o.trace.empty()) write_file(o.trace, p.chrome_trace());
+  if (!o.trace.empty()) io::write_file(o.trace, p.chrome_trace());
   fmt::print("{}", o.json ? as_json(p, plan).dump(2) + "\n" : o.by_op ? p.by_op() : p.table(o.by_time));
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "cli/learning.h"
 #include "cli/page.h"
 #include "cli/terminal.h"
 #include "ingot/functions.h"
@@ -47,7 +48,9 @@ Tensor pixels_of(const Tensor& batch, int64_t row, const Task& task, bool normal
 // Collects what the page shows from the batches of a test.
 class Collector {
  public:
-  Collector(const Task& task, Report& report) : task_(task), report_(report) {
+  Collector(const Job& job, Report& report)
+      : task_(job.data.task), loss_(job.description.section("loss")), report_(report) {
+    const Task& task = task_;
     if (classifies()) {
       for (int64_t c = 0; c < task.classes; c++) report.confusion.classes.push_back(class_name(task, c));
       report.confusion.counts.resize(static_cast<size_t>(task.classes * task.classes));
@@ -108,10 +111,12 @@ class Collector {
       return v * task_.target_deviation[column] + task_.target_mean[column];
     };
     report_.scatters[i].truth.push_back(raw(batch.y));
-    report_.scatters[i].prediction.push_back(raw(y));
+    const double said = raw(y);
+    report_.scatters[i].prediction.push_back(task_.target_mean.empty() ? shown_result(loss_, said) : said);
   }
 
   const Task& task_;
+  const Value& loss_;
   Report& report_;
   std::vector<ReportPicture> wrong_, right_;
 };
@@ -156,7 +161,7 @@ Report make_report(Job& job, const std::string& command, const std::string& stat
                 .texts = texts,
                 .config = job.description.toml()};
   if (job.test != nullptr) {
-    Collector collect(job.data.task, report);
+    Collector collect(job, report);
     job.trainer->evaluate(*job.test, [&](const data::Batch& batch, const Tensor& result) { collect(batch, result); });
     collect.finish();
   }

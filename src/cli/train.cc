@@ -82,6 +82,8 @@ class Run {
     if (resumed && folder_.has("checkpoint.safetensors")) {
       const io::SafeTensors file = io::load_safetensors(folder_.file("checkpoint.safetensors"));
       job_.trainer->load_state({file.tensors, file.metadata});
+      if (const Settings s = job_.description.settings("train"); s.integer("epochs") < epochs_done())
+        s.fail("epochs", fmt::format("the run has trained {} epochs already", epochs_done()));
       progress_.say(fmt::format("going on after epoch {}, update {}", epochs_done(), job_.trainer->updates().steps()));
     }
     folder_.keep_metrics(epochs_done());
@@ -136,7 +138,7 @@ class Run {
     const Settings output = job_.description.settings("output");
     const Task& task = job_.data.task;
     if (task.vocabulary.empty() || output.integer("sample_length") == 0) return;
-    const SamplingOptions options{.prompt = output.text("sample_prompt"),
+    const SamplingOptions options{.prompt = job_.sample_prompt(),
                                   .length = output.integer("sample_length"),
                                   .temperature = output.number("temperature"),
                                   .seed = e.epoch};
@@ -186,6 +188,7 @@ class Run {
 
   void finish() {
     save();
+    if (job_.keeps_best()) job_.trainer->restore_best();
     io::save_safetensors(folder_.file("model.safetensors"), job_.trainer->weights(), job_.metadata());
     const bool report = job_.description.settings("output").flag("report");
     if (report) io::write_file(folder_.file("report.html"), make_report(job_, options_.command, "", texts_).html());
@@ -196,7 +199,8 @@ class Run {
           names_.empty() ? fmt::format("loss {:.5f}", scores.loss) : metric_text(names_[0], scores.metrics[0]);
       progress_.say(fmt::format("best    {} after epoch {}", bold(reached), best->epoch));
     }
-    progress_.say(fmt::format("model   {}", folder_.file("model.safetensors")));
+    progress_.say(fmt::format("model   {}{}", folder_.file("model.safetensors"),
+                              job_.keeps_best() ? " (the best epoch's weights)" : ""));
     if (report) progress_.say(fmt::format("report  {}", folder_.file("report.html")));
     nlohmann::ordered_json event = {{"event", "end"}, {"folder", folder_.path()}, {"epochs", epochs_done()}};
     progress_.event(event.dump());
@@ -256,10 +260,16 @@ int train(const TrainOptions& o) {
     Job job(load_description(o.what, o.sets));
     return Run(job, RunFolder::create(o.out, job.description.name), o)(false);
   }
-  const RunFolder folder =
-      RunFolder::existing(is_run(o.what) ? o.what : o.out, is_run(o.what) ? "" : load_description(o.what).name);
+  const bool run = is_run(o.what);
+  const std::string name = run ? "" : load_description(o.what).name;
+  const RunFolder folder = RunFolder::existing(run ? o.what : o.out, name);
   const std::string config = folder.file("config.toml");
   Description description = load_description(config, o.sets);
+  if (!run && description.name != name)
+    throw Error(
+        fmt::format("train: the run in \"{}\" is one of \"{}\", not of \"{}\" — `ingot train {} --resume` goes "
+                    "on with it",
+                    folder.path(), description.name, name, folder.path()));
   check_changes(load_description(config), description);
   Job job(std::move(description));
   return Run(job, folder, o)(true);
