@@ -18,11 +18,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SETTINGS = {"eager": [], "foreach": ["--foreach"], "script": ["--script"]}
 
 
-def timed(command):
-    """Output, wall seconds and processor seconds of a process."""
+def timed(command, threads):
+    """Output, wall seconds and processor seconds of a process; OpenBLAS and OpenMP get no more threads than asked for."""
+    environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.perf_counter()
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, env=environment)
     seconds = time.perf_counter() - begin
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return done.stdout, seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -32,14 +33,14 @@ def run_ingot(threads, seed):
     with tempfile.TemporaryDirectory() as folder:
         run = os.path.join(folder, "run")
         _, seconds, cpu = timed([str(ROOT / "build/release/ingot"), "train", "digits", "--quiet", "--out", run, "--threads",
-                                 str(threads), "--seed", str(seed)])
+                                 str(threads), "--seed", str(seed)], threads)
         lines = pathlib.Path(run, "metrics.jsonl").read_text().splitlines()
         scores = [json.loads(line) for line in lines]
     return {"whole": seconds, "train": seconds, "cpu": cpu, "scores": scores[-1]}
 
 
 def run_pytorch(threads, seed, setting):
-    out, seconds, cpu = timed([str(ROOT / "tools/digits_pytorch.py"), "--threads", str(threads), "--seed", str(seed), *SETTINGS[setting]])
+    out, seconds, cpu = timed([str(ROOT / "tools/digits_pytorch.py"), "--threads", str(threads), "--seed", str(seed), *SETTINGS[setting]], threads)
     result = json.loads(out)
     return {"whole": seconds, "train": result["train_seconds"], "cpu": cpu, "scores": result}
 

@@ -272,7 +272,7 @@ std::string shape_words(const Dims& shape) {
 Tensor as_targets(const Settings& s, const Tensor& y, Targets targets, Task& task, const Task* trained) {
   if (targets == Targets::kLabels) {
     int64_t classes = 0;
-    const Tensor labels = labels_of(s, y, classes);
+    Tensor labels = labels_of(s, y, classes);
     if (trained != nullptr && classes > trained->classes)
       s.fail(fmt::format("there is a label {}, but the model knows {} classes: 0 to {}", classes - 1, trained->classes,
                          trained->classes - 1));
@@ -280,7 +280,7 @@ Tensor as_targets(const Settings& s, const Tensor& y, Targets targets, Task& tas
         {task.classes, classes, static_cast<int64_t>(task.class_names.size()), trained ? trained->classes : 0});
     return labels;
   }
-  const Tensor numbers = task.reconstructs ? y : to(y.rank() == 1 ? reshape(y, {y.size(0), 1}) : y, kF32);
+  Tensor numbers = task.reconstructs ? y : to(y.rank() == 1 ? reshape(y, {y.size(0), 1}) : y, kF32);
   if (targets == Targets::kShares) check_shares(s, to(numbers, kF32));
   return numbers;
 }

@@ -115,7 +115,9 @@ std::string grouped(int64_t value) {
 std::string heading_of(std::string_view name) {
   std::string text(name);
   std::replace(text.begin(), text.end(), '_', ' ');
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  const size_t large = text.size() <= 3 ? text.size() : 1;  // mse is an abbreviation
+  for (size_t i = 0; i < large; i++)
+    if (text[i] >= 'a' && text[i] <= 'z') text[i] = static_cast<char>(text[i] - 'a' + 'A');
   return text;
 }
 

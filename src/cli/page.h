@@ -18,7 +18,7 @@ std::string figure(double value);
 std::string percent(double share, int decimals = 2);
 /// 1234567 as "1,234,567".
 std::string grouped(int64_t value);
-/// "cross_entropy" as "Cross entropy": how a heading begins.
+/// "cross_entropy" as "Cross entropy", "mse" as "MSE": how a heading begins.
 std::string heading_of(std::string_view name);
 /// "1.20 MiB", "640 B".
 std::string byte_text(double bytes);

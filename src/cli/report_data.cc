@@ -155,6 +155,7 @@ std::string confusion_section(const ReportConfusion& confusion) { return Matrix(
 std::string pictures_section(const std::vector<ReportPicture>& pictures) {
   if (pictures.empty()) return {};
   std::vector<const ReportPicture*> order;
+  order.reserve(pictures.size());
   for (const ReportPicture& p : pictures) order.push_back(&p);
   std::stable_partition(order.begin(), order.end(), [](const ReportPicture* p) { return !p->correct; });
   const auto wrong =

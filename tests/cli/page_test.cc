@@ -23,6 +23,7 @@ TEST(Page, Figures) {
   EXPECT_EQ(grouped(1234567), "1,234,567");
   EXPECT_EQ(grouped(-123456), "-123,456");
   EXPECT_EQ(heading_of("cross_entropy"), "Cross entropy");
+  EXPECT_EQ(heading_of("mse"), "MSE");
   EXPECT_EQ(heading_of(""), "");
   EXPECT_EQ(byte_text(640), "640 B");
   EXPECT_EQ(byte_text(1536), "1.50 KiB");

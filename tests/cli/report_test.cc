@@ -129,7 +129,7 @@ TEST(Report, VerdictNamesTheBestEpochAndTheTime) {
   r.epochs[1].test.metrics = {0.98611};
   r.epochs[2].test.metrics = {kNan};
   const std::string page = r.html();
-  EXPECT_NE(page.find("<b>98.61 %</b><span>accuracy on held-out data, epoch 2</span>"), std::string::npos);
+  EXPECT_NE(page.find("<b>98.61 %</b><span>Accuracy on held-out data, epoch 2</span>"), std::string::npos);
   EXPECT_NE(page.find("<b>0.60 s</b><span>to train 3 epochs</span>"), std::string::npos);
   EXPECT_NE(page.find("<b>7,200</b><span>samples a second</span>"), std::string::npos);
   EXPECT_NE(page.find("best 98.61 % · epoch 2"), std::string::npos);
@@ -139,10 +139,10 @@ TEST(Report, WithoutMetricsTheLowestLossIsBest) {
   Report r = sample_report(4, digits());
   r.metrics.clear();
   r.epochs[2].test.loss = 0.0125;
-  EXPECT_NE(r.html().find("<b>0.0125</b><span>loss on held-out data, epoch 3</span>"), std::string::npos);
+  EXPECT_NE(r.html().find("<b>0.0125</b><span>Loss on held-out data, epoch 3</span>"), std::string::npos);
   for (auto& e : r.epochs) e.tested = false;
   r.epochs[1].train.loss = 0.0001;
-  EXPECT_NE(r.html().find("loss on training data, epoch 2</span>"), std::string::npos);
+  EXPECT_NE(r.html().find("Loss on training data, epoch 2</span>"), std::string::npos);
 }
 
 TEST(Report, ZeroAndOneEpochAndNothingFinite) {
