@@ -120,9 +120,10 @@ echo "--- classes and characters: the model's"
 "$ingot" train table.toml --set loss.type=cross_entropy --set data.file=classes.csv --out classes --quiet --epochs 1
 is '"accuracy" in said[0]' eval classes --set data.file=two_classes.csv
 refused "the model knows 3 classes" eval classes --set data.file=four_classes.csv
+refused "needs samples of positions" train table.toml --set 'model.layers=[{ type = "learned_positions" }, { type = "linear" }]'
 "$ingot" train text.toml --out text >text.txt # without a line break: samples begin as the text does
 grep -q "^a" text.txt || fail "a sample of text"
-refused 'never seen the character "d"' eval text --set data.file=abd.txt
+refused 'ingot: --set data.file=abd.txt: the model has never seen the character "d"' eval text --set data.file=abd.txt
 refused "sample_prompt=x: " train text.toml --set output.sample_prompt=x --out prompt
 [ ! -e prompt ] || fail "a folder, though the prompt is refused"
 

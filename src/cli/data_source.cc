@@ -395,8 +395,9 @@ DataSource load_data(const Value& section, int64_t batch, Targets targets, const
         out.always.insert(out.always.begin(),
                           data::center_crop(transform.integer("height"), transform.integer("width")));
     }
+  } catch (const PlacedError&) {
+    throw;
   } catch (const Error& e) {
-    if (std::string_view(e.what()).find('\n') != std::string_view::npos) throw;  // it points at a line already
     s.fail(e.what());
   }
   const InputSpec input = out.train->input();

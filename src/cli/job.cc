@@ -85,8 +85,9 @@ Job::Job(Description d, const PlanOptions& plan, const Task* trained) : descript
 void Job::placed(const char* section, const std::function<void()>& make) const {
   try {
     make();
+  } catch (const PlacedError&) {
+    throw;
   } catch (const Error& e) {
-    if (std::string_view(e.what()).find('\n') != std::string_view::npos) throw;  // it points at a line already
     description.settings(section).fail(e.what());
   }
 }

@@ -19,6 +19,10 @@ struct Wanted {
   const LayerContext& context;
 
   int64_t last() const { return x.size(-1); }
+  int64_t length() const {
+    if (x.rank() < 3) throw Error("needs samples of positions and a width");
+    return x.size(-2);
+  }
   int64_t channels(int spatial) const {
     if (x.rank() != 2 + spatial)
       throw Error(fmt::format("needs samples of channels and {} — give [data] a shape, or put a reshape before it",
@@ -255,9 +259,9 @@ const std::vector<LayerRow>& rows() {
          return std::make_shared<nn::TransformerBlock>(w.last(), w.s.integer("heads"), options);
        }},
       {{"learned_positions", "adds a learned vector per position of a sequence"},
-       [](const Wanted& w) -> LayerPtr { return std::make_shared<nn::LearnedPositions>(w.x.size(-2), w.last()); }},
+       [](const Wanted& w) -> LayerPtr { return std::make_shared<nn::LearnedPositions>(w.length(), w.last()); }},
       {{"sinusoidal_positions", "adds sines and cosines of the position in a sequence"},
-       [](const Wanted& w) -> LayerPtr { return std::make_shared<nn::SinusoidalPositions>(w.x.size(-2), w.last()); }},
+       [](const Wanted& w) -> LayerPtr { return std::make_shared<nn::SinusoidalPositions>(w.length(), w.last()); }},
 
       {{"residual", "adds what its layers make of the input to it", {kLayers}},
        [](const Wanted& w) -> LayerPtr { return std::make_shared<nn::Residual>(inner_layers(w)); }},

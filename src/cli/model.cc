@@ -40,10 +40,10 @@ Tensor add_layers(nn::Sequential& model, const Value& list, Tensor x, const Laye
       x = (*layer)(x);
       layer->train();
       model.add(layer);
+    } catch (const PlacedError&) {
+      throw;
     } catch (const Error& e) {
-      const std::string what = e.what();
-      if (what.find('\n') != std::string::npos) throw;  // it points at a line already
-      fail_at(entry.place, fmt::format("{} on samples of {}: {}", settings.type(), shape_text(x), what));
+      fail_at(entry.place, fmt::format("{} on samples of {}: {}", settings.type(), shape_text(x), e.what()));
     }
   }
   return x;

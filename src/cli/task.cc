@@ -98,6 +98,10 @@ Task Task::from_json(const std::string& text) {
     }
     json.at("rows").get_to(task.rows);
     json.at("reconstructs").get_to(task.reconstructs);
+  } catch (const nlohmann::json::out_of_range& e) {
+    throw Error(
+        std::string("what the model says about its data is not complete — another version of Ingot wrote it: ") +
+        e.what());
   } catch (const nlohmann::json::exception& e) {
     throw Error(std::string("what the model says about its data cannot be read: ") + e.what());
   }

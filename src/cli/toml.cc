@@ -163,15 +163,15 @@ Value table_value(const Place& place) {
 }
 
 void fail_at(const Place& place, const std::string& what) {
-  if (!place.source) throw Error(what);
+  if (!place.source) throw PlacedError(what);
   const std::string& name = place.source->name;
-  if (place.line == 0) throw Error(name + ": " + what);
+  if (place.line == 0) throw PlacedError(name + ": " + what);
   const std::string number = std::to_string(place.line);
   const std::string line = line_of(place.source->text, place.line);
   // Columns count characters, the caret must stand below bytes that print as one.
-  throw Error(fmt::format("{}:{}:{}: {}\n  {} | {}\n  {} | {}^", name, place.line, place.column, what, number, line,
-                          std::string(number.size(), ' '),
-                          std::string(static_cast<size_t>(std::max<int64_t>(place.column - 1, 0)), ' ')));
+  throw PlacedError(fmt::format("{}:{}:{}: {}\n  {} | {}\n  {} | {}^", name, place.line, place.column, what, number,
+                                line, std::string(number.size(), ' '),
+                                std::string(static_cast<size_t>(std::max<int64_t>(place.column - 1, 0)), ' ')));
 }
 
 Value parse_toml(const std::string& name, const std::string& text) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ingot/error.h"
+
 namespace ingot::cli {
 
 /// A text that values came from: a file, a recipe, or a --set on the command line.
@@ -48,7 +50,12 @@ struct Entry {
 Value text_value(std::string text, const Place& place);
 Value table_value(const Place& place);
 
-/// Throws an Error that names the place, shows its line and points at the column.
+/// An Error that says where in a description the fault is.
+class PlacedError : public Error {
+ public:
+  using Error::Error;
+};
+/// Throws a PlacedError that names the place, shows its line and points at the column.
 [[noreturn]] void fail_at(const Place& place, const std::string& what);
 
 /// Reads a document; `name` is what errors call it.
