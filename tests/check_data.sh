@@ -126,6 +126,12 @@ refused 'never seen the character "d"' eval text --set data.file=abd.txt
 refused "sample_prompt=x: " train text.toml --set output.sample_prompt=x --out prompt
 [ ! -e prompt ] || fail "a folder, though the prompt is refused"
 
+refused "takes no file" predict text binary.csv
+for ahead in '[{ type = "embedding", width = 8 }, { type = "gru", hidden = 8, bidirectional = true }, { type = "linear" }]' \
+  '[{ type = "embedding", width = 8 }, { type = "attention", heads = 2, causal = false }, { type = "linear" }]'; do
+  refused "sees the characters that it is to predict" train text.toml --set "model.layers=$ahead" --out ahead
+done
+
 echo "--- arrays"
 array=(--set data.type=npy --set data.x=x.npy --set data.y=sum.npy)
 sed 's/^file = .*//' table.toml >array.toml
@@ -149,6 +155,12 @@ cp patient/model.safetensors before.safetensors
 cmp <(weights patient/model.safetensors) <(weights before.safetensors) || fail "resumed: not the best weights"
 refused "is the checkpoint of a run" predict patient/checkpoint.safetensors binary.csv
 refused 'is one of "table", not of "digits"' train digits --resume --out patient
+"$ingot" train table.toml --out busy --quiet --epochs 100000 &
+pid=$!
+while [ ! -s busy/config.toml ]; do sleep 0.01; done
+refused "another process is at work" train busy --resume
+kill -KILL $pid && wait $pid 2>/dev/null || true
+refused "a run goes on as it began" train busy --resume --set train.batch=7 # the lock is gone with its process
 refused "epochs already" train patient --resume --epochs 1
 refused '"ema" must be below 1' train table.toml --set train.ema=1
 refused '"beta1" must be below 1' train table.toml --set optimizer.beta1=1

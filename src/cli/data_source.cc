@@ -8,6 +8,7 @@
 
 #include "cli/embedded.h"
 #include "cli/page.h"
+#include "cli/sampling.h"
 #include "cli/scaling.h"
 #include "cli/terminal.h"
 #include "ingot/error.h"
@@ -335,11 +336,6 @@ DataSource make_tensor_source(const Settings& s, Samples samples, Targets target
   return out;
 }
 
-// A byte as an error can show it.
-std::string shown(unsigned char c) {
-  return c > ' ' && c < 127 ? fmt::format("\"{}\"", static_cast<char>(c)) : fmt::format("number {}", c);
-}
-
 DataSource make_text_source(const Settings& s, int64_t batch, const Task* trained) {
   const std::string text = read_source(s.text("file"));
   DataSource out;
@@ -356,8 +352,9 @@ DataSource make_text_source(const Settings& s, int64_t batch, const Task* traine
   std::fill(std::begin(number), std::end(number), -1);
   for (size_t i = 0; i < vocabulary.size(); i++)
     number[static_cast<unsigned char>(vocabulary[i])] = static_cast<int32_t>(i);
-  for (const unsigned char c : text)
-    if (number[c] < 0) s.fail("file", fmt::format("the model has never seen the character {} of this text", shown(c)));
+  for (const char c : text)
+    if (number[static_cast<unsigned char>(c)] < 0)
+      s.fail("file", fmt::format("the model has never seen the character {} of this text", shown_character(c)));
   out.task.classes = static_cast<int64_t>(vocabulary.size());
   size_t first = 1;  // bytes of the first character: UTF-8 goes on with 10xxxxxx
   while (first < text.size() && (static_cast<unsigned char>(text[first]) & 0xc0) == 0x80) first++;

@@ -16,6 +16,19 @@ std::string shape_text(const Tensor& x) {
   return out.empty() ? "one number" : out;
 }
 
+// Does what a model says of a character depend on those behind it, which it is to predict?
+bool looks_ahead(nn::Sequential& model, const Tensor& zeros) {
+  const int64_t length = zeros.size(1);
+  if (length < 2) return false;
+  const Tensor other = clone(zeros);
+  for (int64_t row = 0; row < zeros.size(0); row++) other.data<int64_t>()[row * length + length - 1] = 1;
+  model.eval();
+  const auto before_last = [&](const Tensor& x) { return slice(model(x), 1, 0, length - 1); };
+  const bool same = max(abs(subtract(before_last(other), before_last(zeros)))).item() <= 1e-5F;
+  model.train();
+  return !same;
+}
+
 }  // namespace
 
 Tensor add_layers(nn::Sequential& model, const Value& list, Tensor x, const LayerContext& context) {
@@ -42,7 +55,8 @@ std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& tas
   auto model = std::make_shared<nn::Sequential>();
   Dims shape{2};  // two samples: no axis of size 1 that a layer could take for something else
   for (const int64_t size : task.input) shape.push_back(size);
-  const Tensor result = add_layers(*model, layers, full(shape, 0, task.input_type), {task});
+  const Tensor zeros = full(shape, 0, task.input_type);
+  const Tensor result = add_layers(*model, layers, zeros, {task});
 
   Dims expected{2};
   for (const int64_t size : task.target) expected.push_back(size);
@@ -52,6 +66,11 @@ std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& tas
             fmt::format("the model gives {} per sample, the target needs {} — {}", shape_text(result),
                         shape_text(Tensor::empty(expected)),
                         task.classes > 0 ? "end with a linear layer without \"out\"" : "change the last layers"));
+  if (task.vocabulary.size() > 1 && looks_ahead(*model, zeros))
+    fail_at(
+        layers.place,
+        "this model of text sees the characters that it is to predict — make attention causal, recurrent layers not "
+        "bidirectional, and leave out what mixes positions");
   return model;
 }
 

@@ -117,11 +117,13 @@ int write_text(TrainedModel& trained, const PredictOptions& o) {
   const Task& task = trained.task;
   const SamplingOptions options{.prompt = o.prompt, .length = o.length, .temperature = o.temperature, .seed = o.seed};
   Plan plan = compile([&](const Tensor& x) { return trained.model->forward(x); }, {{{1, task.input[0]}, kI64, "x"}});
-  if (!o.json) fmt::print("{}", o.prompt);
+  bool begun = false;  // the prompt is shown once it is known to be one
   const std::string text = sample_text(
       task, task.input[0], [&](const Tensor& x) { return plan.run(x)[0]; }, options,
       [&](char c) {
         if (o.json) return;
+        if (!begun) fmt::print("{}", o.prompt);
+        begun = true;
         std::fputc(c, stdout);
         std::fflush(stdout);
       });
@@ -136,7 +138,12 @@ int write_text(TrainedModel& trained, const PredictOptions& o) {
 
 int predict(const PredictOptions& o) {
   TrainedModel trained = load_model(o.model);
-  if (!trained.task.vocabulary.empty()) return write_text(trained, o);
+  if (!trained.task.vocabulary.empty()) {
+    if (!o.inputs.empty())
+      throw Error(
+          fmt::format("predict: a model of text takes no file \"{}\" — say what to begin with: --prompt", o.inputs[0]));
+    return write_text(trained, o);
+  }
   if (o.inputs.empty()) throw Error("predict: give inputs: tables (.csv), arrays (.npy) or pictures (.png)");
   for (const std::string& path : o.inputs) {
     const Tensor x = load_inputs(path, trained.task);

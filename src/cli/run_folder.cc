@@ -1,6 +1,9 @@
 #include "cli/run_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -82,6 +85,16 @@ RunFolder RunFolder::existing(const std::string& out, const std::string& name) {
   if (!is_run(path))
     throw Error(fmt::format("train: there is no run in \"{}\" to go on with — leave --resume out", path));
   return RunFolder(path);
+}
+
+RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
+  lock_ =
+      std::shared_ptr<const int>(new int(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), [](const int* file) {
+        if (*file >= 0) close(*file);
+        delete file;
+      });
+  if (*lock_ >= 0 && flock(*lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw Error(fmt::format("train: another process is at work on the run in \"{}\" — wait for it, or stop it", path_));
 }
 
 bool RunFolder::has(const std::string& name) const { return fs::exists(file(name)); }

@@ -1,6 +1,7 @@
 // The folder of a run: its description, metrics, checkpoint, weights and report. Every file in it is whole at any
 // moment.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 namespace ingot::cli {
 
+/// While it lives, no other process has this run.
 class RunFolder {
  public:
   /// A new folder: `out` if it is given (it must not hold a run yet), else runs/NAME, or runs/NAME-2, ….
@@ -25,8 +27,9 @@ class RunFolder {
   void keep_metrics(int64_t epoch);
 
  private:
-  explicit RunFolder(std::string path) : path_(std::move(path)) {}
+  explicit RunFolder(std::string path);
   std::string path_;
+  std::shared_ptr<const int> lock_;
 };
 
 /// Is there such a file; is there a run in this folder?

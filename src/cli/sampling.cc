@@ -30,13 +30,17 @@ size_t draw(const float* logits, size_t count, double temperature, double unifor
 
 }  // namespace
 
+std::string shown_character(char c) {
+  return c > ' ' && c < 127 ? fmt::format("\"{}\"", c) : fmt::format("number {}", static_cast<unsigned char>(c));
+}
+
 std::string sample_text(const Task& task, int64_t window, const std::function<Tensor(const Tensor&)>& predict,
                         const SamplingOptions& options, const std::function<void(char)>& each) {
   std::vector<int64_t> tokens;
   for (const char c : options.prompt) {
     const size_t number = task.vocabulary.find(c);
     if (number == std::string::npos)
-      throw Error(fmt::format("predict: the model has never seen the character \"{}\" of the prompt", c));
+      throw Error(fmt::format("predict: the model has never seen the character {} of the prompt", shown_character(c)));
     tokens.push_back(static_cast<int64_t>(number));
   }
   if (tokens.empty())

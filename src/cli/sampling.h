@@ -14,6 +14,9 @@ struct SamplingOptions {
   int64_t seed = 0;
 };
 
+/// A byte of a text as an error can show it: "x", or its number.
+std::string shown_character(char c);
+
 /// What a model writes. `predict` gives logits [1, n, classes] for characters [1, n]; the model sees the last `window`.
 std::string sample_text(const Task& task, int64_t window, const std::function<Tensor(const Tensor&)>& predict,
                         const SamplingOptions& options, const std::function<void(char)>& each = {});
