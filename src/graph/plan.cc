@@ -238,10 +238,14 @@ void walk(Plan::Impl& plan, const Team& team) {
 }  // namespace
 
 void Plan::Impl::run() {
-  if (threads > 1)
-    run_team([](void* plan, const Team& team) { walk(*static_cast<Plan::Impl*>(plan), team); }, this, threads);
-  else
+  if (threads == 1) return walk(*this, Team());
+  const bool alone = company.alone();
+  const int64_t begin = now_ns();
+  if (alone)
     walk(*this, Team());
+  else
+    run_team([](void* plan, const Team& team) { walk(*static_cast<Plan::Impl*>(plan), team); }, this, threads);
+  company.took(alone, now_ns() - begin);
 }
 
 Busy::Busy(Plan::Impl& plan) : plan_(plan) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/company.h"
 #include "graph/graph.h"
 #include "graph/lower.h"
 #include "graph/simplify.h"
@@ -23,6 +24,7 @@ struct Plan::Impl {
   std::vector<graph::PassReport> reports;
   graph::Snapshot snapshot;  // the graph before the passes
   int threads = 1, captured = 0;
+  graph::Company company;
 
   // The walk.
   std::vector<graph::Step*> list, prepared;
