@@ -80,7 +80,8 @@ Scale target_scale(const data::Dataset& set) {
 Tensor labels_of(const Settings& s, const Tensor& y, int64_t& classes) {
   const bool column = y.rank() == 2 && y.size(1) == 1;
   if (y.rank() != 1 && !column) s.fail("the loss needs one label per sample, but targets are lists of numbers");
-  const Tensor given = contiguous(to(reshape(y, {y.size(0)}), kF64)), labels = Tensor::empty({y.size(0)}, kI64);
+  const Tensor given = contiguous(to(reshape(y, {y.size(0)}), kF64));
+  Tensor labels = Tensor::empty({y.size(0)}, kI64);
   for (int64_t i = 0; i < given.numel(); i++) {
     const double label = given.data<double>()[i];
     if (!(label >= 0 && label <= 1'000'000) || label != std::floor(label))
