@@ -41,7 +41,7 @@ Attention require_attention(const Call& call) {
   require_rank(call, 0, 3, is_packed(call) ? "[batch, length, 3 · heads · depth]" : "[batch, length, heads · depth]");
   const Tensor& q = call.in(0);
   const int64_t heads = call.integer("heads"), parts = is_packed(call) ? 3 : 1;
-  if (heads < 1 || q.size(2) % (heads * parts) != 0)
+  if (heads < 1 || q.size(2) % parts != 0 || q.size(2) / parts % heads != 0)
     fail(
         call, std::to_string(heads) + " heads in " + std::to_string(q.size(2)) + " columns",
         is_packed(call) ? "q, k and v have one width each that the heads divide" : "the heads must divide the columns");
