@@ -46,7 +46,7 @@ refused "0 runs — give 1 to 1000000" mlp --runs 0
 refused "outside 1 to 256" mlp --threads 300
 refused "not in range" mlp --batch 0
 refused "the passes are cse, fold" mlp --without nope
-refused "cannot be written: No such file" chain --runs 1 --trace nowhere/trace.json
+refused "cannot write nowhere/trace.json: No such file" chain --runs 1 --trace nowhere/trace.json
 refused "EXAMPLE is required"
 "$ingot" profile --help >help.txt
 grep -q "ui.perfetto.dev" help.txt
