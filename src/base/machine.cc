@@ -16,7 +16,7 @@
 namespace ingot {
 namespace {
 
-constexpr int64_t kMeasureNs = 200'000'000;
+constexpr int64_t kMeasureNs = 40'000'000;
 
 std::string cpu_name() {
   std::ifstream info("/proc/cpuinfo");
