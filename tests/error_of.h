@@ -16,4 +16,8 @@ std::string error_of(F&& f) {
   return "no error";
 }
 
+/// That an expression fails with a sentence that mentions something (for tests that include GoogleTest).
+#define EXPECT_REFUSED(expression, mention) \
+  EXPECT_NE(error_of([&] { expression; }).find(mention), std::string::npos) << error_of([&] { expression; })
+
 }  // namespace ingot

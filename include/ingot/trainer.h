@@ -95,9 +95,10 @@ class Trainer {
   /// Called after every batch, and after every epoch with its evaluation.
   std::function<void(const BatchResult&)> on_batch;
   std::function<void(const EpochResult&)> on_epoch;
-  /// Ends fit() after the batch under way; may be called by a signal handler.
+  /// Ends fit() after the batch under way (or the next fit() after its first); may be called by a signal handler.
   void stop() { stop_ = true; }
-  bool stopped() const { return stop_; }
+  /// Was stop() called, and fit() has not ended yet?
+  bool stopping() const { return stop_; }
 
   /// The state now (also inside on_batch and on_epoch); and going on from it, an Error if it is of another model or
   /// optimiser.

@@ -27,7 +27,7 @@ namespace {
 std::atomic<nn::Trainer*> signalled_trainer = nullptr;
 extern "C" void on_signal(int) {
   nn::Trainer* trainer = signalled_trainer;
-  if (trainer == nullptr || trainer->stopped()) _exit(130);
+  if (trainer == nullptr || trainer->stopping()) _exit(130);
   trainer->stop();
 }
 

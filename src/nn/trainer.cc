@@ -181,7 +181,6 @@ Trainer::~Trainer() = default;
 
 bool Trainer::fit(data::Loader& train, data::Loader* test) {
   Impl& t = *impl_;
-  stop_ = false;
   train.seek(t.position);
   const int64_t total_updates = t.options.epochs * train.batches() / t.options.accumulate;
   const auto done = [&] {
@@ -202,7 +201,7 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
                   .mean = t.running,
                   .lr = t.updates.lr(),
                   .samples_per_second = t.speed()});
-      if (stop_) return false;
+      if (stop_.exchange(false)) return false;
     }
     t.position = train.position();
     EpochResult result{.epoch = ++t.epoch,
@@ -220,7 +219,7 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
     if (result.best && t.options.keep_best) t.keep_best_weights(weights());
     t.history.push_back(result);
     if (on_epoch) on_epoch(result);
-    if (stop_) return done();
+    if (stop_.exchange(false)) return done();
   }
   return true;
 }

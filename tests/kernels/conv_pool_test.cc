@@ -13,6 +13,7 @@
 
 #include "ingot/simd.h"
 #include "ingot/threads.h"
+#include "tests/kernels/on_target.h"
 
 namespace ingot::kernels {
 namespace {
@@ -198,22 +199,8 @@ ConvPoolShape shape_of(const Geometry& g) {
   return s;
 }
 
-class ConvPool : public testing::TestWithParam<Simd> {
+class ConvPool : public OnTarget {
  protected:
-  void SetUp() override {
-    before_ = simd();
-    try {
-      set_simd(GetParam());
-    } catch (const std::exception& e) {
-      GTEST_SKIP() << e.what();
-    }
-  }
-  void TearDown() override {
-    set_simd(before_);
-    set_threads(threads_);
-  }
-  Simd before_;
-  int threads_ = threads();
   std::mt19937 random_{2025};
 };
 

@@ -14,6 +14,7 @@
 
 #include "ingot/simd.h"
 #include "ingot/threads.h"
+#include "tests/kernels/on_target.h"
 
 namespace ingot::kernels {
 namespace {
@@ -272,22 +273,8 @@ ConvShape shape_2d(int64_t batch, int64_t in_channels, int64_t out_channels, int
   return s;
 }
 
-class Conv : public testing::TestWithParam<Simd> {
+class Conv : public OnTarget {
  protected:
-  void SetUp() override {
-    before_ = simd();
-    try {
-      set_simd(GetParam());
-    } catch (const std::exception& e) {
-      GTEST_SKIP() << e.what();
-    }
-  }
-  void TearDown() override {
-    set_simd(before_);
-    set_threads(threads_);
-  }
-  Simd before_;
-  int threads_ = threads();
   std::mt19937 random_{2024};
 };
 

@@ -8,34 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "ingot/simd.h"
-#include "ingot/threads.h"
+#include "tests/kernels/on_target.h"
 
 namespace ingot::kernels {
-
-/// Runs its tests on the instruction sets of the parameter; skips those this machine lacks.
-class OnTarget : public testing::TestWithParam<Simd> {
- protected:
-  void SetUp() override {
-    try {
-      set_simd(GetParam());
-    } catch (const std::exception& e) {
-      GTEST_SKIP() << e.what();
-    }
-  }
-  void TearDown() override {
-    set_simd(before_);
-    set_threads(threads_);
-  }
-
- private:
-  Simd before_ = simd();
-  int threads_ = threads();
-};
-
-inline std::string target_name(const testing::TestParamInfo<Simd>& target) { return name(target.param); }
-#define INGOT_ON_TARGETS(Suite) \
-  INSTANTIATE_TEST_SUITE_P(Targets, Suite, testing::Values(Simd::kSse4, Simd::kAvx2), target_name)
 
 template <class T>
 std::vector<T> normal_values(std::mt19937& rng, int64_t n) {

@@ -8,27 +8,10 @@
 
 #include "ingot/error.h"
 #include "ingot/ops.h"
+#include "tests/ops/golden.h"
 
 namespace ingot {
 namespace {
-
-Tensor read_tensor(std::istringstream& line) {
-  std::string type;
-  line >> type;
-  if (type == "none") return {};
-  int rank = 0;
-  line >> rank;
-  Dims shape = Dims::filled(rank, 0);
-  for (int64_t& size : shape) line >> size;
-  Tensor t = Tensor::empty(shape, type == "f" ? kF64 : kI64);
-  for (int64_t i = 0; i < t.numel(); i++) {
-    std::string value;
-    line >> value;
-    store_from_double(static_cast<char*>(t.raw()) + i * static_cast<int64_t>(size_of(t.dtype())), t.dtype(),
-                      std::stod(value));
-  }
-  return t;
-}
 
 using Make = std::function<std::shared_ptr<nn::Layer>()>;
 
@@ -148,13 +131,16 @@ std::vector<Golden> read_cases(const std::string& name) {
     Golden& g = all.back();
     if (kind == "state" || kind == "dparam" || kind == "after") {
       line >> key;
-      (kind == "state" ? g.state : kind == "after" ? g.after : g.gradients).push_back({key, read_tensor(line)});
+      (kind == "state"   ? g.state
+       : kind == "after" ? g.after
+                         : g.gradients)
+          .push_back({key, harness::read_tensor(line)});
     } else {
       (kind == "in"       ? g.in
        : kind == "target" ? g.target
        : kind == "out"    ? g.out
        : kind == "dy"     ? g.dy
-                          : g.grad) = read_tensor(line);
+                          : g.grad) = harness::read_tensor(line);
     }
   }
   return all;

@@ -8,6 +8,7 @@
 
 #include "ingot/error.h"
 #include "ingot/ops.h"
+#include "tests/error_of.h"
 
 namespace ingot {
 namespace {
@@ -16,19 +17,6 @@ Tensor count_up(const Dims& shape, DType dtype = kF32) {
   return reshape(arange(1, static_cast<double>(element_count(shape)) + 1, 1, dtype), shape);
 }
 Tensor step_tensor(int64_t step) { return Tensor::from(std::vector<int64_t>{step}, {}); }
-
-// The text of the Error that f throws.
-template <class F>
-std::string refusal(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "not refused";
-}
-#define EXPECT_REFUSED(expression, mention) \
-  EXPECT_NE(refusal([&] { expression; }).find(mention), std::string::npos) << refusal([&] { expression; })
 
 TEST(ParameterSlab, MovesParametersIntoOneBlock) {
   for (DType type : {kF32, kF64}) {

@@ -4,9 +4,6 @@
 #include <sstream>
 
 namespace ingot::harness {
-namespace {
-
-// "f 2 3 4 v…" after the kind; "none" gives an undefined tensor.
 Tensor read_tensor(std::istringstream& line) {
   std::string type;
   line >> type;
@@ -24,8 +21,6 @@ Tensor read_tensor(std::istringstream& line) {
   }
   return t;
 }
-
-}  // namespace
 
 std::vector<Golden> read_goldens(const std::string& name) {
   std::ifstream file(INGOT_TEST_DIR "/goldens/" + name);

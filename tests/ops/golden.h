@@ -1,5 +1,6 @@
 // Files of goldens: what tools/goldens.py wrote.
 #pragma once
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ struct Golden {
   std::vector<Tensor> in, out, dy, grad;
 };
 
+/// "f 2 3 4 v…", the rest of a line: a type, a shape, the elements; "none" gives an undefined tensor.
+Tensor read_tensor(std::istringstream& line);
 /// The cases of a file in tests/goldens.
 std::vector<Golden> read_goldens(const std::string& file);
 /// Names and texts of the attributes point into `texts`, which must stay.
