@@ -49,19 +49,21 @@ Tensor add_layers(nn::Sequential& model, const Value& list, Tensor x, const Laye
   return x;
 }
 
-std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& task) {
+std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& task, int64_t seed) {
   const Value& layers = Settings(section).value("layers");
   if (layers.list.empty()) fail_at(layers.place, "a model has at least one layer");
   auto model = std::make_shared<nn::Sequential>();
   Dims shape{2};  // two samples: no axis of size 1 that a layer could take for something else
   for (const int64_t size : task.input) shape.push_back(size);
   const Tensor zeros = full(shape, 0, task.input_type);
-  const Tensor result = add_layers(*model, layers, zeros, {task});
+  const Tensor result = add_layers(*model, layers, zeros, {task, seed});
 
   Dims expected{2};
   for (const int64_t size : task.target) expected.push_back(size);
   if (task.classes > 0) expected.push_back(task.classes);
-  if (result.shape() != expected)
+  // An automaton's channels behind those that are seen are its own.
+  const bool more_channels = task.visible > 0 && result.rank() == 4 && result.size(1) >= task.visible;
+  if ((more_channels ? slice(result, 1, 0, task.visible).shape() : result.shape()) != expected)
     fail_at(layers.list.back().place,
             fmt::format("the model gives {} per sample, the target needs {} — {}", shape_text(result),
                         shape_text(Tensor::empty(expected)),

@@ -79,7 +79,8 @@ Trainer::Impl::Impl(Layer& the_model, Loss the_loss, const Optimizer& optimizer,
       updates(slab, optimizer, {.accumulate = options.accumulate, .ema = options.ema, .seed = options.seed}),
       base_lr(updates.lr()) {
   if (options.epochs < 0) throw Error("trainer: epochs are 0 or more");
-  if (options.patience < 0) throw Error("trainer: patience is 0 (never stop early) or more epochs");
+  if (options.patience < 0 || options.zeros < 0)
+    throw Error("trainer: patience and zeros are 0 (never stop early) or more epochs");
   for (const Metric& m : options.metrics)
     if (!m.function) throw Error("trainer: the metric \"" + m.name + "\" has no function");
   if (!options.schedule) options.schedule = schedule::constant();
@@ -184,7 +185,7 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
   train.seek(t.position);
   const int64_t total_updates = t.options.epochs * train.batches() / t.options.accumulate;
   const auto done = [&] {
-    return t.epoch >= t.options.epochs || (t.options.patience > 0 && t.worse_epochs >= t.options.patience);
+    return t.epoch >= t.options.epochs || (t.options.patience > 0 && t.worse_epochs >= t.options.patience) || settled();
   };
   while (!done()) {
     const Clock::time_point begin = Clock::now();
@@ -245,6 +246,13 @@ const Tensor& Trainer::predict(const Tensor& x) {
 }
 
 const std::vector<EpochResult>& Trainer::history() const { return impl_->history; }
+bool Trainer::settled() const {
+  const std::vector<EpochResult>& all = impl_->history;
+  const auto wanted = static_cast<ptrdiff_t>(impl_->options.zeros);
+  return wanted > 0 && std::ssize(all) >= wanted &&
+         std::all_of(all.end() - wanted, all.end(),
+                     [](const EpochResult& e) { return (e.tested ? e.test : e.train).loss == 0; });
+}
 const Updates& Trainer::updates() const { return impl_->updates; }
 
 TrainStep& Trainer::step_for(const data::Loader& loader) {
