@@ -131,7 +131,7 @@ ReportCircuit report_circuit(const Job& job, const TrainedCircuit& circuit, cons
   out.exam.header = {"question", "right", "of", "", ""};
   for (const gates::ExamItem& item : circuit.exam.items)
     out.exam.rows.push_back({item.question, grouped(item.right), grouped(item.of),
-                             !item.required         ? "told, not required"
+                             !item.required          ? "told, not required"
                              : item.right == item.of ? "passed"
                                                      : "not passed",
                              item.note});

@@ -66,7 +66,7 @@ struct ReportCircuit {
   ReportTable attempts = {};  // shown if there was more than one
   Tensor frames = {};         // u8 [steps + 1, h, w, 3]
   std::string film_note = {};
-  std::vector<std::string> functions = {};   // names
+  std::vector<std::string> functions = {};       // names
   std::vector<int64_t> before = {}, after = {};  // gates with each of them, as trained and simplified
   ReportTable passes = {};
   std::string note = {};  // "3,040 gates, 22 of them active; 6 after simplification"

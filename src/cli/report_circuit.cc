@@ -34,9 +34,10 @@ std::string animation(const Tensor& frames) {
   const int64_t side = frames.size(1) + frames.size(2);
   const int64_t scale = std::clamp<int64_t>(kMostPixels / 3 / side, 1, 16);
   const std::string file = io::to_apng(frames, {.seconds = 0.12, .last_seconds = 1.5, .scale = scale});
-  return fmt::format("<img class=\"film\" src=\"data:image/png;base64,{}\" alt=\"the automaton at work\" width=\"{}\" "
-                     "height=\"{}\"/>\n",
-                     base64(file), frames.size(2) * scale, frames.size(1) * scale);
+  return fmt::format(
+      "<img class=\"film\" src=\"data:image/png;base64,{}\" alt=\"the automaton at work\" width=\"{}\" "
+      "height=\"{}\"/>\n",
+      base64(file), frames.size(2) * scale, frames.size(1) * scale);
 }
 
 // How many gates have each function, before and after.
@@ -66,14 +67,12 @@ std::string histogram(const ReportCircuit& c) {
 
 std::string circuit_section(const ReportCircuit& c) {
   if (c.exam.rows.empty()) return {};
-  std::string out = section("exam", "Exam",
-                            c.passed ? "Passed: everything that is required is right."
-                                     : "Not passed: something that is required is wrong.",
-                            html_table(c.exam) + (c.attempts.rows.size() > 1
-                                                      ? "<h3>Attempts, each with other wires</h3>\n" + html_table(c.attempts)
-                                                      : ""));
-  if (c.frames.defined())
-    out += section("film", "What it does", c.film_note, strip(c.frames) + animation(c.frames));
+  std::string out = section(
+      "exam", "Exam",
+      c.passed ? "Passed: everything that is required is right." : "Not passed: something that is required is wrong.",
+      html_table(c.exam) +
+          (c.attempts.rows.size() > 1 ? "<h3>Attempts, each with other wires</h3>\n" + html_table(c.attempts) : ""));
+  if (c.frames.defined()) out += section("film", "What it does", c.film_note, strip(c.frames) + animation(c.frames));
   std::string body;
   if (!c.svg.empty()) body += fmt::format("<div class=\"scroll circuit\">{}</div>\n", c.svg);
   body += "<h3>Functions of the gates</h3>\n" + histogram(c);

@@ -211,8 +211,8 @@ class Run {
           names_.empty() ? fmt::format("loss {:.5f}", scores.loss) : metric_text(names_[0], scores.metrics[0]);
       progress_.say(fmt::format("best    {} after epoch {}", bold(reached), best->epoch));
     }
-    progress_.say(fmt::format("model   {}{}", folder_.file("model.safetensors"),
-                              restores ? " (the best epoch's weights)" : ""));
+    progress_.say(
+        fmt::format("model   {}{}", folder_.file("model.safetensors"), restores ? " (the best epoch's weights)" : ""));
     if (circuit_) say_circuit();
     if (report) progress_.say(fmt::format("report  {}", folder_.file("report.html")));
     nlohmann::ordered_json event = {{"event", "end"}, {"folder", folder_.path()}, {"epochs", epochs_done()}};
