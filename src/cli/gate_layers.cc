@@ -14,8 +14,12 @@ std::vector<Key> with_gate_keys(std::vector<Key> keys) {
   const Key common[] = {
       {"form", Kind::kText, R"("softmax")", "of a gate's parameters: softmax (16 of them) or light (4)"},
       {"pass", Kind::kNumber, "10.0", "how strongly new gates hand on their first input: its initial logit"},
-      {"noise", Kind::kNumber, "0.0", "deviation of normal noise on the initial logits", 0, 100},
-      {"gumbel", Kind::kNumber, "0.0", "temperature of Gumbel noise in training, straight-through; 0: none", 0, 100}};
+      {"gumbel", Kind::kNumber, "0.0", "temperature of Gumbel noise in training, straight-through; 0: none", 0, 100},
+      {"harden", Kind::kNumber, "0.0",
+       "probability of a gate to be, in a training step, what it will be in the end: its likeliest function", 0, 1},
+      {"harden_below", Kind::kNumber, "1.0", "hardening begins when the mean loss is below this share of the first", 0,
+       1},
+      {"harden_over", Kind::kInteger, "1", "updates over which it rises", 1, 1e9}};
   keys.insert(keys.end(), std::begin(common), std::end(common));
   return keys;
 }
@@ -23,10 +27,11 @@ std::vector<Key> with_gate_keys(std::vector<Key> keys) {
 gates::GateOptions gate_options(const Settings& s) {
   const std::string& form = s.text("form");
   if (form != "softmax" && form != "light") s.fail("form", "\"form\" is softmax or light");
-  return {.form = form == "light" ? gates::Form::kLight : gates::Form::kSoftmax,
-          .pass = s.number("pass"),
-          .noise = s.number("noise"),
-          .gumbel = s.number("gumbel")};
+  return {
+      .form = form == "light" ? gates::Form::kLight : gates::Form::kSoftmax,
+      .pass = s.number("pass"),
+      .gumbel = s.number("gumbel"),
+      .hardening = {.most = s.number("harden"), .below = s.number("harden_below"), .over = s.integer("harden_over")}};
 }
 
 // Wide layers that read everything, then ever smaller ones: no layer may have less than half of what it reads.
@@ -56,8 +61,7 @@ std::vector<Key> automaton_keys() {
        kRepeat,
        {"steps", Kind::kInteger, "20", "how long it runs before it is compared with the target", 1, 4096},
        {"border", Kind::kText, R"("zero")", "what cells at the edge see beyond it: zero, or wrap (the other side)"},
-       {"fire_rate", Kind::kNumber, "1.0", "probability of a cell to take its next state in a step", 1e-3, 1},
-       {"wiring_seed", Kind::kInteger, nullptr, "draws the wires; else the run's seed does", 0}});
+       {"fire_rate", Kind::kNumber, "1.0", "probability of a cell to take its next state in a step", 1e-3, 1}});
 }
 
 std::vector<Key> gate_network_keys() {
@@ -66,7 +70,7 @@ std::vector<Key> gate_network_keys() {
                          {"wiring", Kind::kText, R"("random")", "random, or unique (the automata's rule)"}});
 }
 
-std::shared_ptr<nn::Layer> make_automaton(const Settings& s, const Tensor& x, int64_t seed) {
+std::shared_ptr<nn::Layer> make_automaton(const Settings& s, const Tensor& x, int64_t visible) {
   if (x.rank() != 4) throw Error("needs boards [channels, height, width] — [data] of type life, checkerboard or grow");
   const std::string& border = s.text("border");
   if (border != "zero" && border != "wrap") s.fail("border", "\"border\" is zero or wrap");
@@ -81,8 +85,8 @@ std::shared_ptr<nn::Layer> make_automaton(const Settings& s, const Tensor& x, in
       .steps = s.integer("steps"),
       .border = border == "wrap" ? gates::Border::kWrap : gates::Border::kZero,
       .fire_rate = s.number("fire_rate"),
-      .gates = gate_options(s),
-      .wiring_seed = s.has("wiring_seed") ? s.integer("wiring_seed") : seed});
+      .visible = visible,
+      .gates = gate_options(s)});
 }
 
 std::shared_ptr<nn::Layer> make_gate_network(const Settings& s, const Tensor& x) {

@@ -10,8 +10,8 @@ namespace ingot::cli {
 std::vector<Key> automaton_keys();
 std::vector<Key> gate_network_keys();
 
-/// An automaton for states like x [n, channels, height, width]; `seed` draws its wires if the table does not.
-std::shared_ptr<nn::Layer> make_automaton(const Settings& s, const Tensor& x, int64_t seed);
+/// An automaton for states like x [n, channels, height, width], whose first channels are compared with a target.
+std::shared_ptr<nn::Layer> make_automaton(const Settings& s, const Tensor& x, int64_t visible);
 /// A network of gates for x [n, features].
 std::shared_ptr<nn::Layer> make_gate_network(const Settings& s, const Tensor& x);
 

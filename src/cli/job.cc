@@ -50,7 +50,7 @@ Job::Job(Description d, const PlanOptions& plan, const Task* trained) : descript
     description.settings("loss").fail(
         "squared_error_sum is the loss of boards (life, checkerboard, grow), and of them only");
   nn::set_seed(seed);
-  model = make_model(description.section("model"), data.task, seed);
+  model = make_model(description.section("model"), data.task);
   metrics = metrics_for(data.task);
 
   std::vector<data::TransformPtr> transforms = data.augment;
@@ -143,8 +143,7 @@ TrainedModel load_model(const std::string& file_or_run) {
                     m.path));
   m.description = parse_description(m.path, text->second);
   m.task = Task::from_json(task->second);
-  const Settings train = m.description.settings("train");
-  m.model = make_model(m.description.section("model"), m.task, train.integer("seed") + train.integer("attempt"));
+  m.model = make_model(m.description.section("model"), m.task);
   m.model->load_state_dict(file.tensors);
   m.model->eval();
   return m;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/gate_layers.h"
 #include "ingot/attention.h"
 #include "ingot/error.h"
@@ -265,7 +267,7 @@ const std::vector<LayerRow>& rows() {
        [](const Wanted& w) -> LayerPtr { return std::make_shared<nn::SinusoidalPositions>(w.length(), w.last()); }},
 
       {{"automaton", "a cellular automaton whose rule is a network of logic gates", automaton_keys()},
-       [](const Wanted& w) { return make_automaton(w.s, w.x, w.context.seed); }},
+       [](const Wanted& w) { return make_automaton(w.s, w.x, std::max<int64_t>(1, w.context.task.visible)); }},
       {{"gate_network", "layers of logic gates of two inputs each", gate_network_keys()},
        [](const Wanted& w) { return make_gate_network(w.s, w.x); }},
       {{"group_sum",

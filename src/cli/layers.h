@@ -9,7 +9,6 @@ namespace ingot::cli {
 
 struct LayerContext {
   const Task& task;
-  int64_t seed;  // of wires
 };
 
 /// The layer that a completed table describes, for inputs like x.

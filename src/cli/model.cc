@@ -49,14 +49,14 @@ Tensor add_layers(nn::Sequential& model, const Value& list, Tensor x, const Laye
   return x;
 }
 
-std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& task, int64_t seed) {
+std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& task) {
   const Value& layers = Settings(section).value("layers");
   if (layers.list.empty()) fail_at(layers.place, "a model has at least one layer");
   auto model = std::make_shared<nn::Sequential>();
   Dims shape{2};  // two samples: no axis of size 1 that a layer could take for something else
   for (const int64_t size : task.input) shape.push_back(size);
   const Tensor zeros = full(shape, 0, task.input_type);
-  const Tensor result = add_layers(*model, layers, zeros, {task, seed});
+  const Tensor result = add_layers(*model, layers, zeros, {task});
 
   Dims expected{2};
   for (const int64_t size : task.target) expected.push_back(size);

@@ -41,8 +41,7 @@ Choices layer_choices();
 
 /// The layers of a completed [model] one after the other. Shapes are tried out with zeros: an Error points at the layer
 /// that does not fit.
-/// `seed` draws wires.
-std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& task, int64_t seed);
+std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& task);
 /// Lets recurrent layers over continuous text begin anew.
 void reset_state(nn::Sequential& model);
 

@@ -113,6 +113,7 @@ class Run {
   }
 
   void after_batch(const nn::BatchResult& b) {
+    gates::observe(*job_.model, b.loss);
     progress_.batch(b);
     if (since_saved() >= checkpoint_seconds_) save();
   }
@@ -123,7 +124,7 @@ class Run {
     folder_.add_metrics(e, names_);
     if (events_ != nullptr) add_events(e);
     if (e.best) keep_best();
-    reset_state(*job_.model);  // the next epoch begins at the beginning of a text
+    if (job_.data.task.rows > 0) reset_state(*job_.model);  // the next epoch begins at the beginning of a text
     if (since_saved() >= std::min(1.0, checkpoint_seconds_)) save();
     progress_.epoch(e);
     show_text(e);

@@ -86,6 +86,7 @@ Trainer::Impl::Impl(Layer& the_model, Loss the_loss, const Optimizer& optimizer,
   if (!options.schedule) options.schedule = schedule::constant();
   sums.clear(options.metrics.size());
   sums.mean(running);
+  *evaluation_seed.data<int64_t>() = 0;
 }
 
 // The loss and the metrics of a result, named.
@@ -127,6 +128,7 @@ Plan& Trainer::Impl::evaluation_for(const Tensor& x, const Tensor& y) {
   PlanOptions plan = options.plan;
   plan.name = options.plan.name + " evaluation";
   const Evaluating mode(model);
+  const RandomScope random(evaluation_seed);
   const InputSpec specs[] = {spec_of(x, "x"), spec_of(y, "target")};
   evaluations.push_back(
       std::make_unique<PlanEntry>(PlanEntry{x.shape(), y.shape(), compile_function(function, specs, plan)}));
@@ -141,6 +143,7 @@ Plan& Trainer::Impl::prediction_for(const Tensor& x) {
   PlanOptions plan = options.plan;
   plan.name = options.plan.name + " prediction";
   const Evaluating mode(model);
+  const RandomScope random(evaluation_seed);
   const InputSpec specs[] = {spec_of(x, "x")};
   predictions.push_back(std::make_unique<PlanEntry>(PlanEntry{x.shape(), {}, compile_function(function, specs, plan)}));
   return predictions.back()->plan;
@@ -230,7 +233,9 @@ Scores Trainer::evaluate(data::Loader& loader, const std::function<void(const da
   Sums sums;
   sums.clear(impl_->options.metrics.size());
   loader.seek({});
-  while (const data::Batch* batch = loader.next()) {
+  // The same random numbers in every evaluation, others in each of its batches.
+  int64_t& seed = *impl_->evaluation_seed.data<int64_t>();
+  for (seed = 0; const data::Batch* batch = loader.next(); seed++) {
     const std::span<const Tensor> results = impl_->evaluation_for(batch->x, batch->y).run(batch->x, batch->y);
     sums.add(results, batch->size());
     if (each) each(*batch, results.back());
