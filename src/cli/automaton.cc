@@ -28,6 +28,14 @@ gates::Exam exam_of(const Job& job, const gates::Circuit& circuit) {
   return {};
 }
 
+// What the report and the GIF show: twice the trained steps, of Life a while.
+Tensor film_of(const Job& job, const TrainedCircuit& circuit) {
+  const gates::CellRule& rule = *circuit.simple.cell;
+  const bool life = job.data.boards->kind == BoardTask::Kind::kLife;
+  const int64_t steps = life ? 80 : std::min<int64_t>(2 * rule.steps, 120);
+  return film(circuit.simple, start_board(*job.data.boards, rule, 1), steps + 1, {1, 2});
+}
+
 ReportTable attempts_table(const std::string& lines) {
   ReportTable table{{"attempt", "seed", "updates", "seconds", "exam"}, {}};
   for (size_t begin = 0, end; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1) {
@@ -66,10 +74,11 @@ TrainedCircuit circuit_of(Job& job) {
   return out;
 }
 
-void save(const TrainedCircuit& circuit, const RunFolder& folder) {
+void save(const Job& job, const TrainedCircuit& circuit, const RunFolder& folder) {
   gates::save_circuit(folder.file("circuit.json"), circuit.raw);
   gates::save_circuit(folder.file("circuit-simple.json"), circuit.simple);
   io::write_file(folder.file("exam.json"), exam_json(circuit.exam) + "\n");
+  io::save_gif(folder.file("rollout.gif"), film_of(job, circuit), {.last_seconds = 1.5, .scale = 8});
 }
 
 std::string exam_json(const gates::Exam& exam) {
@@ -136,11 +145,10 @@ ReportCircuit report_circuit(const Job& job, const TrainedCircuit& circuit, cons
                                                      : "not passed",
                              item.note});
   out.attempts = attempts_table(attempts);
-  const bool life = job.data.boards->kind == BoardTask::Kind::kLife;
-  const int64_t steps = life ? 80 : std::min<int64_t>(2 * rule.steps, 120);
-  out.frames = film(circuit.simple, start_board(*job.data.boards, rule, 1), steps + 1, {1, 2});
-  out.film_note = fmt::format("{} steps of the simplified circuit{}.", steps,
-                              life ? " on a board that it has never seen" : ", twice as many as it was trained for");
+  out.frames = film_of(job, circuit);
+  out.film_note =
+      fmt::format("{} steps of the simplified circuit; it was trained on {} x {} cells for {}.", out.frames.size(0) - 1,
+                  rule.height, rule.width, rule.steps == 1 ? "one step" : fmt::format("{} steps", rule.steps));
   for (int f = 0; f < gates::kFunctions; f++) out.functions.emplace_back(gates::name(static_cast<gates::Function>(f)));
   out.before = gates::function_counts(circuit.raw), out.after = gates::function_counts(circuit.simple);
   out.passes.header = {"pass", "gates", "seconds", "proof"};

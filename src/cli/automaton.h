@@ -26,8 +26,8 @@ struct TrainedCircuit {
 /// The circuit of a job's automaton as it is now, simplified and examined. A run with restarts has stricter exams.
 TrainedCircuit circuit_of(Job& job);
 
-/// Writes circuit.json, circuit-simple.json and exam.json.
-void save(const TrainedCircuit& circuit, const RunFolder& folder);
+/// Writes circuit.json, circuit-simple.json, exam.json and a film, rollout.gif.
+void save(const Job& job, const TrainedCircuit& circuit, const RunFolder& folder);
 /// The exam as JSON: {"passed": …, "items": […]}.
 std::string exam_json(const gates::Exam& exam);
 /// What people read of it, a line each.

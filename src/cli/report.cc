@@ -54,10 +54,9 @@ std::vector<ReportFact> verdict_of(const Report& r) {
   if (const int best = best_epoch(r); best >= 0) {
     const nn::EpochResult& e = r.epochs[static_cast<size_t>(best)];
     const double score = deciding_score(r, e, tested);
-    facts.push_back(
-        {!r.metrics.empty() && is_share(r.metrics[0]) ? percent(score) : figure(score),
-         fmt::format("{} on {} data, epoch {}", heading_of(r.metrics.empty() ? r.loss_name : r.metrics[0].name),
-                     tested ? r.test_name : "training", e.epoch)});
+    facts.push_back({!r.metrics.empty() && is_share(r.metrics[0]) ? percent(score) : figure(score),
+                     fmt::format("{} {}, epoch {}", heading_of(r.metrics.empty() ? r.loss_name : r.metrics[0].name),
+                                 tested ? r.test_where : "on training data", e.epoch)});
   }
   double seconds = 0, samples = 0;
   for (const nn::EpochResult& e : r.epochs) {

@@ -94,7 +94,8 @@ struct Report {
   std::vector<ReportText> texts = {};
   std::vector<ReportScatter> scatters = {};
   ReportCircuit circuit = {};
-  std::string test_name = "held-out";  // what the test's curves are called
+  std::string test_name = "held-out";           // what the test's curves are called
+  std::string test_where = "on held-out data";  // and its best score
 
   ReportTable model = {};       // layers, shapes, parameters
   std::string model_note = {};  // "8,970 parameters, 35 KB"

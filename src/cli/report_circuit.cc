@@ -27,7 +27,7 @@ std::string strip(const Tensor& frames) {
     out += figure_of(picture(pixels, fmt::format("after {} steps", step)),
                      step == 0 ? "start" : fmt::format("step {}", step));
   }
-  return fmt::format("<div class=\"gallery\">\n{}</div>\n", out);
+  return fmt::format("<div class=\"gallery strip\">\n{}</div>\n", out);
 }
 
 std::string animation(const Tensor& frames) {

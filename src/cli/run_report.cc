@@ -165,7 +165,7 @@ Report make_report(Job& job, const std::string& command, const std::string& stat
     job.trainer->evaluate(*job.test, [&](const data::Batch& batch, const Tensor& result) { collect(batch, result); });
     collect.finish();
   }
-  if (job.data.task.visible > 0) report.test_name = "hard gates";
+  if (job.data.task.visible > 0) report.test_name = "hard gates", report.test_where = "with hard gates";
   if (circuit != nullptr) report.circuit = report_circuit(job, *circuit, attempts);
   describe_model(job, report);
   TrainStep& step = job.trainer->step_for(*job.train);

@@ -60,7 +60,8 @@ class Run {
         progress_(options.quiet  ? Show::kQuiet
                   : options.json ? Show::kJson
                                  : Show::kAuto,
-                  job.description.settings("train").integer("epochs"), names_),
+                  job.description.settings("train").integer("epochs"), names_,
+                  job.data.task.visible > 0 ? "hard" : "test"),
         checkpoint_seconds_(job.description.settings("output").number("checkpoint_seconds")) {}
 
   int operator()(bool resumed) {
@@ -225,7 +226,7 @@ class Run {
   // An automaton's circuit and its exam. If it fails and there are attempts left, this one is over.
   int examine() {
     circuit_ = circuit_of(job_);
-    cli::save(*circuit_, folder_);
+    cli::save(job_, *circuit_, folder_);
     const Settings s = job_.description.settings("train");
     folder_.add_attempt(s.integer("attempt"), attempt_json().dump());
     if (circuit_->exam.passed() || s.integer("attempt") >= s.integer("restarts")) return kDone;
