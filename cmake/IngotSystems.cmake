@@ -51,6 +51,7 @@ if(INGOT_IO)
   ingot_library_of(io LIBRARIES ZLIB::ZLIB PNG::PNG)
 
   ingot_room(gates base kernels ops graph nn io)
-  target_link_libraries(ingot_gates PRIVATE nlohmann_json::nlohmann_json)
-  ingot_library_of(gates ON io)
+  find_library(INGOT_CADICAL cadical REQUIRED)  # a static library of position-independent code, without a CMake package
+  target_link_libraries(ingot_gates PUBLIC cadical PRIVATE nlohmann_json::nlohmann_json)
+  ingot_library_of(gates ON io LIBRARIES cadical)
 endif()

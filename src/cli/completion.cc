@@ -27,6 +27,7 @@ std::vector<Command> commands_of(const CLI::App& app) {
       for (const std::string& recipe : recipe_names()) c.words += (c.words.empty() ? "" : " ") + recipe;
     if (c.name == "completion") c.words = "bash zsh fish";
     if (c.name == "data") c.words = "get mnist";
+    if (c.name == "ca") c.words = "view";
     all.push_back(std::move(c));
   }
   return all;

@@ -3,36 +3,21 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <chrono>
 
 #include "ingot/error.h"
 #include "ingot/io.h"
+#include "io/crc.h"
 #include "io/file.h"
 #include "io/source.h"
 
 namespace ingot::io {
 namespace {
 
-// CRC-32C (Castagnoli), a byte at a time.
-constexpr std::array<uint32_t, 256> kCrcTable = [] {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; i++) {
-    uint32_t c = i;
-    for (int bit = 0; bit < 8; bit++) c = (c & 1) != 0 ? c >> 1 ^ 0x82f63b78u : c >> 1;
-    table[i] = c;
-  }
-  return table;
-}();
-
 // Stored turned and shifted, so that a checksum of data with checksums in it is no trivial one.
-uint32_t masked_crc(std::string_view data) {
-  uint32_t crc = ~0u;
-  for (const char byte : data) crc = crc >> 8 ^ kCrcTable[(crc ^ static_cast<uint8_t>(byte)) & 255];
-  return std::rotr(~crc, 15) + 0xa282ead8u;
-}
+uint32_t masked_crc(std::string_view data) { return std::rotr(crc32c(data), 15) + 0xa282ead8u; }
 
 template <class T>
 void put(std::string& text, T value) {

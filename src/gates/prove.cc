@@ -1,0 +1,264 @@
+// Are two circuits equal? By trying everything, or by SAT: signals that agree on random assignments are proved equal
+// from the inputs on, each with the help of those before (SAT sweeping), until the outputs' turn comes.
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "gates/network.h"
+#include "gates/sat.h"
+#include "ingot/error.h"
+#include "ingot/random.h"
+#include "ingot/simplify.h"
+
+namespace ingot::gates {
+namespace {
+
+constexpr size_t kExhaustiveInputs = 24;
+constexpr double kExhaustiveWords = 2e9;  // gates times words of assignments: about a second
+
+// Signals that the given outputs depend on.
+std::vector<bool> cone(const Circuit& c, const std::vector<uint32_t>& outputs) {
+  std::vector<bool> needed(c.signals());
+  for (const uint32_t o : outputs) needed[o] = true;
+  for (size_t i = c.gates.size(); i-- > 0;) {
+    if (!needed[c.inputs + i]) continue;
+    const Gate& g = c.gates[i];
+    if (reads_a(g.function)) needed[g.a] = true;
+    if (reads_b(g.function)) needed[g.b] = true;
+  }
+  return needed;
+}
+
+// Two circuits over the same inputs, and the pairs of outputs to compare.
+struct Pair {
+  const Circuit &a, &b;
+  std::vector<uint32_t> outputs_a, outputs_b;
+};
+
+struct Compared {
+  explicit Compared(const Pair& pair) {
+    for (const auto& [circuit, outputs] : {std::pair(&pair.a, &pair.outputs_a), std::pair(&pair.b, &pair.outputs_b)}) {
+      needed.push_back(cone(*circuit, *outputs));
+      for (size_t s = circuit->inputs; s < needed.back().size(); s++) gates += needed.back()[s] ? 1 : 0;
+    }
+    for (uint32_t i = 0; i < pair.a.inputs; i++)
+      if (needed[0][i] || needed[1][i]) support.push_back(i);
+  }
+  std::vector<std::vector<bool>> needed;  // signals of a, of b
+  std::vector<uint32_t> support;
+  int64_t gates = 0;
+};
+
+// Values of every needed signal for a block of words of assignments.
+constexpr size_t kBlock = 16;
+using Block = std::array<uint64_t, kBlock>;
+
+void run_block(const Circuit& c, const std::vector<bool>& needed, std::vector<Block>& signals) {
+  for (size_t i = 0; i < c.gates.size(); i++) {
+    if (!needed[c.inputs + i]) continue;
+    const Gate& g = c.gates[i];
+    const Block &a = signals[g.a], &b = signals[g.b];
+    Block& out = signals[c.inputs + i];
+    for (size_t w = 0; w < kBlock; w++) out[w] = apply(g.function, a[w], b[w]);
+  }
+}
+
+void try_all(const Pair& pair, const Compared& compared, Proof& proof) {
+  const std::vector<uint32_t>& support = compared.support;
+  std::vector<Block> a(pair.a.signals()), b(pair.b.signals());
+  const uint64_t words = support.size() <= 6 ? 1 : 1ULL << (support.size() - 6);
+  for (uint64_t word = 0; word < words; word += kBlock) {
+    for (size_t i = 0; i < support.size(); i++)
+      for (size_t w = 0; w < kBlock; w++) a[support[i]][w] = b[support[i]][w] = counted(i, word + w);
+    run_block(pair.a, compared.needed[0], a);
+    run_block(pair.b, compared.needed[1], b);
+    for (size_t o = 0; o < pair.outputs_a.size(); o++)
+      for (size_t w = 0; w < kBlock; w++) {
+        const uint64_t wrong = a[pair.outputs_a[o]][w] ^ b[pair.outputs_b[o]][w];
+        if (wrong == 0) continue;
+        const int bit = __builtin_ctzll(wrong);
+        proof.counterexample.assign(pair.a.inputs, false);
+        for (size_t i = 0; i < support.size(); i++)
+          proof.counterexample[support[i]] = (counted(i, word + w) >> bit & 1) != 0;
+        proof.method = "a counterexample";
+        return;
+      }
+  }
+  proof.equal = true;
+  proof.method =
+      "all " + std::to_string(1ULL << support.size()) + " assignments of " + std::to_string(support.size()) + " inputs";
+}
+
+// Both circuits in one solver. A signal is a literal; copies, negations and repetitions of a gate take no variable.
+class Sweep {
+ public:
+  Sweep(const Pair& pair, const Compared& compared) : pair_(pair), support_(compared.support) {
+    truth_ = sat_.variable();
+    sat_.clause({truth_});
+    patterns_[truth_].fill(~0ULL);
+    std::vector<int> inputs(pair.a.inputs, truth_);
+    for (const uint32_t i : support_) {
+      inputs[i] = sat_.variable();
+      Block& bits = patterns_[inputs[i]];
+      for (size_t w = 0; w < kBlock; w++) {
+        const auto drawn = philox({i, static_cast<uint32_t>(w), 0, 0}, {2024, 5});
+        bits[w] = static_cast<uint64_t>(drawn[0]) << 32 | drawn[1];
+      }
+    }
+    literals_a_ = encode(pair.a, compared.needed[0], inputs);
+    literals_b_ = encode(pair.b, compared.needed[1], inputs);
+  }
+
+  void decide(Proof& proof) {
+    for (size_t o = 0; o < pair_.outputs_a.size(); o++) {
+      const int x = literals_a_[pair_.outputs_a[o]], y = literals_b_[pair_.outputs_b[o]];
+      if (x == y || prove_same(x, y, -1) == Sat::Answer::kUnsatisfiable) continue;
+      proof.counterexample.assign(pair_.a.inputs, false);
+      for (const uint32_t i : support_) proof.counterexample[i] = sat_.value(input_[i]);
+      proof.method = "a counterexample by SAT";
+      return;
+    }
+    proof.equal = true;
+    proof.method = "SAT, " + std::to_string(queries_) + (queries_ == 1 ? " query" : " queries");
+  }
+
+ private:
+  std::vector<int> encode(const Circuit& c, const std::vector<bool>& needed, const std::vector<int>& inputs) {
+    input_ = inputs;
+    std::vector<int> literals(inputs);
+    literals.resize(c.signals(), truth_);
+    for (size_t i = 0; i < c.gates.size(); i++)
+      if (needed[c.inputs + i]) {
+        const Gate& g = c.gates[i];
+        literals[c.inputs + i] = gate(g.function, literals[g.a], literals[g.b]);
+      }
+    return literals;
+  }
+
+  int gate(Function f, int a, int b) {
+    if (a < 0) f = negate_a(f), a = -a;
+    if (b < 0) f = negate_b(f), b = -b;
+    if (!reads_a(f) && !reads_b(f)) return value(f, false, false) ? truth_ : -truth_;
+    if (!reads_b(f)) return value(f, false, false) ? -a : a;
+    if (!reads_a(f)) return value(f, false, false) ? -b : b;
+    const uint64_t key = static_cast<uint64_t>(a) << 36 | static_cast<uint64_t>(b) << 4 | static_cast<uint64_t>(f);
+    if (const auto found = gates_.find(key); found != gates_.end()) return found->second;
+    const int out = sat_.variable();
+    for (const bool x : {false, true})
+      for (const bool y : {false, true}) sat_.clause({x ? -a : a, y ? -b : b, value(f, x, y) ? out : -out});
+    Block& bits = patterns_[out];
+    const Block &pa = patterns_[a], &pb = patterns_[b];
+    for (size_t w = 0; w < kBlock; w++) bits[w] = apply(f, pa[w], pb[w]);
+    return gates_[key] = merge(out, bits);
+  }
+
+  // The literal of an earlier signal that this one equals, or itself.
+  int merge(int out, const Block& bits) {
+    const bool flip = (bits[0] & 1) != 0;  // of a signal and its negation, the one that starts with 0 is looked up
+    uint64_t h = 0;
+    for (const uint64_t w : bits) h = (h ^ (flip ? ~w : w)) * 0x9E3779B97F4A7C15ULL, h ^= h >> 31;
+    const auto [found, fresh] = classes_.try_emplace(h, flip ? -out : out);
+    if (fresh) return out;
+    const int twin = flip ? -found->second : found->second;
+    return prove_same(out, twin, kSweepConflicts) == Sat::Answer::kUnsatisfiable ? twin : out;
+  }
+
+  Sat::Answer prove_same(int x, int y, int conflicts) {
+    queries_++;
+    auto answer = sat_.solve({x, -y}, conflicts);
+    if (answer != Sat::Answer::kUnsatisfiable) return answer;
+    sat_.clause({-x, y});
+    answer = sat_.solve({-x, y}, conflicts);
+    if (answer == Sat::Answer::kUnsatisfiable) sat_.clause({x, -y});
+    return answer;
+  }
+
+  static constexpr int kSweepConflicts = 100;
+  const Pair& pair_;
+  const std::vector<uint32_t>& support_;
+  Sat sat_;
+  int truth_ = 0;
+  int64_t queries_ = 0;
+  std::vector<int> input_, literals_a_, literals_b_;
+  std::unordered_map<uint64_t, int> gates_, classes_;
+  std::unordered_map<int, Block> patterns_;
+};
+
+Proof prove(const Pair& pair) {
+  const int64_t start = now_ns();
+  const Compared compared(pair);
+  Proof proof;
+  const size_t inputs = compared.support.size();
+  if (inputs <= kExhaustiveInputs &&
+      static_cast<double>(compared.gates) * static_cast<double>(1ULL << inputs) / 64 <= kExhaustiveWords)
+    try_all(pair, compared, proof);
+  else
+    Sweep(pair, compared).decide(proof);
+  proof.seconds = static_cast<double>(now_ns() - start) * 1e-9;
+  return proof;
+}
+
+void check_pair(const Circuit& a, const Circuit& b) {
+  check(a);
+  check(b);
+  if (a.inputs != b.inputs || a.outputs.size() != b.outputs.size())
+    throw Error("prove_equal: a circuit of " + std::to_string(a.inputs) + " inputs and " +
+                std::to_string(a.outputs.size()) + " outputs against one of " + std::to_string(b.inputs) + " and " +
+                std::to_string(b.outputs.size()) + " — compare circuits with the same inputs and outputs");
+}
+
+}  // namespace
+
+Proof prove_equal(const Circuit& a, const Circuit& b) {
+  check_pair(a, b);
+  return prove({a, b, a.outputs, b.outputs});
+}
+
+Proof prove_equal_visible(const Circuit& a, const Circuit& b) {
+  check_pair(a, b);
+  if (!a.cell || !b.cell || a.cell->visible != b.cell->visible || a.cell->border != b.cell->border ||
+      a.cell->fire_rate != b.cell->fire_rate)
+    throw Error(
+        "prove_equal_visible: not two cell rules with the same visible channels, border and fire rate — use "
+        "prove_equal for other circuits");
+  Pair pair{a, b, {}, {}};
+  for (const int32_t channel : needed_channels(a)) {
+    pair.outputs_a.push_back(a.outputs[static_cast<size_t>(channel)]);
+    pair.outputs_b.push_back(b.outputs[static_cast<size_t>(channel)]);
+  }
+  return prove(pair);
+}
+
+std::vector<uint32_t> support(const Circuit& circuit) {
+  check(circuit);
+  const std::vector<bool> needed = cone(circuit, circuit.outputs);
+  std::vector<uint32_t> inputs;
+  for (uint32_t i = 0; i < circuit.inputs; i++)
+    if (needed[i]) inputs.push_back(i);
+  return inputs;
+}
+
+std::vector<int32_t> needed_channels(const Circuit& circuit) {
+  check(circuit);
+  if (!circuit.cell) throw Error("needed_channels: the circuit is no cell rule — only those have channels");
+  const auto channels = static_cast<size_t>(circuit.cell->channels);
+  std::vector<bool> wanted(channels);
+  std::fill_n(wanted.begin(), circuit.cell->visible, true);
+  for (size_t count = 0;;) {  // until no more channels are read
+    std::vector<uint32_t> outputs;
+    for (size_t c = 0; c < channels; c++)
+      if (wanted[c]) outputs.push_back(circuit.outputs[c]);
+    if (outputs.size() == count) break;
+    count = outputs.size();
+    const std::vector<bool> needed = cone(circuit, outputs);
+    for (size_t i = 0; i < circuit.inputs; i++)
+      if (needed[i]) wanted[i / 9] = true;
+  }
+  std::vector<int32_t> result;
+  for (size_t c = 0; c < channels; c++)
+    if (wanted[c]) result.push_back(static_cast<int32_t>(c));
+  return result;
+}
+
+}  // namespace ingot::gates
