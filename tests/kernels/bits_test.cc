@@ -67,6 +67,33 @@ TEST_P(Bits, EveryInstruction) {
   EXPECT_EQ(trees, 3 * 14 + 24);
 }
 
+TEST_P(Bits, Twins) {
+  std::vector<uint64_t> a(8), b(8), x(8), y(8);
+  for (uint32_t w = 0; w < 8; w++) a[w] = word(w, 1), b[w] = word(w, 2);
+  int kinds = 0;
+  for (int i = 1; i < kBitParts; i++)
+    for (int j = 1; j < kBitParts; j++) {
+      const auto first = static_cast<BitPart>(i), second = static_cast<BitPart>(j);
+      if (!has_bit_twins(first, second)) continue;
+      kinds++;
+      for (const bool in_place : {false, true}) {  // results may take the operands' places
+        std::vector<uint64_t> p = a, q = b;
+        uint64_t* operands[] = {p.data(), q.data(), in_place ? q.data() : x.data(), in_place ? p.data() : y.data()};
+        const BitCode code[] = {bit_twins(first, second), 2, 0, 1, 3};
+        run_bits({code, code + 5, operands, 4, 8, 8});
+        for (int64_t at = 0; at < 8 * 64; at++) {
+          const auto get = [&](const std::vector<uint64_t>& v) {
+            return (v[static_cast<size_t>(at / 64)] >> at % 64 & 1) != 0;
+          };
+          const bool u = get(a), v = get(b);
+          ASSERT_EQ(get(in_place ? q : x), part(i, u, v)) << i << " " << j;
+          ASSERT_EQ(get(in_place ? p : y), i == j ? v && !u : part(j, u, v)) << i << " " << j;
+        }
+      }
+    }
+  EXPECT_EQ(kinds, 7);
+}
+
 TEST_P(Bits, RowsMoveByOne) {
   for (const int64_t width : {1, 2, 63, 64, 65, 128, 200, 512, 1000})
     for (const bool wrap : {false, true}) {
