@@ -10,9 +10,9 @@
 namespace ingot::gates {
 namespace {
 
-// Compilers take very long over functions of tens of thousands of variables: beyond this, gates go in parts, through
+// Compilers take very long over functions of many thousands of variables: beyond this, gates go in small parts, through
 // memory.
-constexpr size_t kMostInFunction = 2000;
+constexpr size_t kMostInFunction = 2000, kPart = 200;
 constexpr size_t kMostOnStack = 50'000;
 
 class CWriter {
@@ -24,10 +24,10 @@ class CWriter {
   std::string logic() const {
     const size_t gates = list_.gates.size();
     std::string out, calls;
-    for (size_t first = 0; in_parts_ && first < gates; first += kMostInFunction) {
-      const std::string part = "NAME_part_" + std::to_string(first / kMostInFunction);
+    for (size_t first = 0; in_parts_ && first < gates; first += kPart) {
+      const std::string part = "NAME_part_" + std::to_string(first / kPart);
       out += "static void " + part + "(const uint64_t *in, uint64_t *s) {\n  (void)in;\n" +
-             body(first, std::min(gates, first + kMostInFunction)) + "}\n";
+             body(first, std::min(gates, first + kPart)) + "}\n";
       calls += "  " + part + "(in, s);\n";
     }
     const std::string storage = gates > kMostOnStack ? "  static uint64_t s[" : "  uint64_t s[";
