@@ -1,0 +1,288 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "gates/program.h"
+#include "gates/random_bits.h"
+#include "ingot/error.h"
+#include "ingot/grid.h"
+#include "ingot/memory.h"
+#include "ingot/threads.h"
+
+namespace ingot::gates {
+namespace {
+
+using kernels::kBitGrain;
+
+constexpr int64_t up(int64_t n, int64_t grain) { return (n + grain - 1) / grain * grain; }
+
+// Counted, aligned memory that grows when asked for more.
+class Words {
+ public:
+  Words() = default;
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
+  ~Words() { free_bytes(data_, bytes_); }
+  uint64_t* data() const { return data_; }
+  void reserve(int64_t words) {
+    const auto bytes = static_cast<size_t>(words) * 8;
+    if (bytes <= bytes_) return;
+    void* more = allocate_bytes(bytes);
+    std::memset(more, 0, bytes);
+    free_bytes(data_, bytes_);
+    data_ = static_cast<uint64_t*>(more);
+    bytes_ = bytes;
+  }
+
+ private:
+  uint64_t* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// The rule with one more input, "fires": a cell that does not fire keeps its channels.
+Circuit with_mask(const Circuit& rule) {
+  Circuit c{.inputs = rule.inputs + 1, .gates = rule.gates};
+  const auto moved = [&](uint32_t signal) { return signal < rule.inputs ? signal : signal + 1; };
+  for (Gate& g : c.gates) g.a = moved(g.a), g.b = moved(g.b);
+  for (uint32_t channel = 0; channel < rule.outputs.size(); channel++) {
+    const uint32_t old = 9 * channel + 4, fires = rule.inputs, at = c.signals();
+    c.gates.push_back({Function::kXor, old, moved(rule.outputs[channel])});
+    c.gates.push_back({Function::kAnd, fires, at});
+    c.gates.push_back({Function::kXor, old, at + 1});
+    c.outputs.push_back(at + 2);
+  }
+  return c;
+}
+
+// A program with the memory to run it, for every member of a team.
+class Machine {
+ public:
+  Machine(const Circuit& circuit, bool keep_copies) : program_(compile(circuit, keep_copies)) {
+    // The slots of a block stay in the first cache, beside what the program reads.
+    constexpr int64_t kSlotWords = 2048, kMost = 128;
+    block_ = std::clamp(kSlotWords / std::max<int64_t>(1, program_.slots) / kBitGrain * kBitGrain, kBitGrain, kMost);
+  }
+  const Program& program() const { return program_; }
+
+  void reserve(int members) {
+    slots_.reserve(members * slot_words());
+    operands_.resize(static_cast<size_t>(members));
+    for (auto& each : operands_) each.resize(static_cast<size_t>(program_.inputs + program_.outputs + program_.slots));
+  }
+  /// Runs on `words` words; place(i) is where input i, or behind those output i, begins.
+  template <class Place>
+  void run(const Team& team, int64_t words, const Place& place) {
+    auto& operands = operands_[static_cast<size_t>(team.rank())];
+    uint64_t* slot = slots_.data() + team.rank() * slot_words();
+    const int64_t moving = program_.inputs + program_.outputs;
+    for (int64_t i = 0; i < moving; i++) operands[static_cast<size_t>(i)] = place(i);
+    for (int64_t i = 0; i < program_.slots; i++) operands[static_cast<size_t>(moving + i)] = slot + i * stride();
+    const auto* code = program_.code.data();
+    kernels::run_bits({code, code + program_.code.size(), operands.data(), moving, words, block_});
+  }
+  /// Is this worth waking the others?
+  bool wide(int64_t words) const { return words * (program_.gates + 8) > 400'000; }
+
+ private:
+  // Not a power of two: a store would have to wait for loads from the same place of other pages.
+  int64_t stride() const { return block_ < 64 ? block_ : block_ + kBitGrain; }
+  int64_t slot_words() const { return up(program_.slots * stride(), 64) + 64; }
+  Program program_;
+  int64_t block_;
+  Words slots_;
+  std::vector<std::vector<uint64_t*>> operands_;
+};
+
+}  // namespace
+
+// The planes of a grid while it is stepped. A plane has the rows of all samples, each with a row of its border above
+// and below, and some space at both ends: what the first and the last row read beyond counts for nothing.
+struct Runner::Impl {
+  Impl(const Circuit& c, const RunnerOptions& o) : circuit(c), options(o), plain(c, o.keep_copies) {}
+  Circuit circuit;
+  RunnerOptions options;
+  Machine plain;
+  std::unique_ptr<Machine> masked;
+  Words planes, tail;
+  int64_t rows = 0, row_words = 0, plane_words = 0, front = 0;
+
+  enum Kind { kNow, kNext, kLeft, kRight };
+  uint64_t* plane(int kind, int64_t channel) const {
+    return planes.data() + (kind * circuit.cell->channels + channel) * plane_words + front;
+  }
+  uint64_t* mask() const { return plane(kRight + 1, 0); }
+
+  void lay_out(const Grid& grid) {
+    row_words = grid.row_words();
+    rows = grid.batch() * (grid.height() + 2);
+    front = up(row_words, kBitGrain);
+    plane_words = front + up(rows * row_words, kBitGrain) + up(row_words, kBitGrain);
+    planes.reserve((4 * circuit.cell->channels + 1) * plane_words);
+  }
+
+  template <class Copy>
+  void each_row(const Grid& grid, int kind, const Copy& copy) const {
+    for (int64_t b = 0; b < grid.batch(); b++)
+      for (int64_t c = 0; c < circuit.cell->channels; c++)
+        for (int64_t y = 0; y < grid.height(); y++)
+          copy(plane(kind, c) + (b * (grid.height() + 2) + y + 1) * row_words, b, c, y);
+  }
+
+  // Rows [first, last) of every channel: the border's from the other side, then left and right neighbours.
+  void prepare(int now, const Grid& grid, int64_t first, int64_t last) const {
+    const bool wrap = circuit.cell->border == Border::kWrap;
+    const int64_t height = grid.height(), period = height + 2;
+    for (int64_t c = 0; c < circuit.cell->channels; c++) {
+      uint64_t* words = plane(now, c);
+      for (int64_t r = first; r < last; r++) {
+        if (r % period != 0 && r % period != period - 1) continue;
+        const int64_t from = r % period == 0 ? r + height : r - height;
+        if (wrap)
+          std::copy_n(words + from * row_words, row_words, words + r * row_words);
+        else
+          std::fill_n(words + r * row_words, row_words, 0);
+      }
+      const int64_t at = first * row_words;
+      kernels::shift_rows(words + at, plane(kLeft, c) + at, plane(kRight, c) + at, last - first, row_words,
+                          grid.width(), wrap);
+    }
+  }
+
+  void compute(Machine& machine, int now, const Team& team) const {
+    const auto [first, last] = team.share(up(rows * row_words, kBitGrain), kBitGrain);
+    const int64_t inputs = 9 * circuit.cell->channels, shown = machine.program().inputs;
+    machine.run(team, last - first, [&, first = first](int64_t i) {
+      if (i >= shown) return plane(kNext - now, i - shown) + first;
+      if (i >= inputs) return mask() + first;
+      const int64_t channel = i / 9, dy = i % 9 / 3 - 1, dx = i % 3;
+      return plane(dx == 0 ? kLeft : dx == 1 ? now : kRight, channel) + first + dy * row_words;
+    });
+  }
+
+  Machine& machine(bool with_fires, int members) {
+    if (with_fires && !masked) masked = std::make_unique<Machine>(with_mask(circuit), options.keep_copies);
+    Machine& chosen = with_fires ? *masked : plain;
+    chosen.reserve(members);
+    return chosen;
+  }
+
+  void check_grid(const Grid& grid) const {
+    if (!circuit.cell) throw Error("Runner::step: the circuit is no cell rule — use evaluate");
+    if (grid.channels() != circuit.cell->channels)
+      throw Error("Runner::step: a grid of " + std::to_string(grid.channels()) + " channels for a rule of " +
+                  std::to_string(circuit.cell->channels) + " — make a grid with the rule's channels");
+  }
+
+  // Steps of the grid. draw(rows [first, last)) makes the masks of a step; null: every cell fires.
+  template <class Draw>
+  void step(Grid& grid, int64_t steps, const Draw& draw, bool with_fires) {
+    lay_out(grid);
+    each_row(grid, kNow,
+             [&](uint64_t* to, int64_t b, int64_t c, int64_t y) { std::copy_n(grid.row(b, c, y), row_words, to); });
+    Machine& chosen = machine(with_fires, threads());
+    parallel(chosen.wide(rows * row_words), [&](const Team& team) {
+      const auto [first, last] = team.share(rows);
+      for (int64_t s = 0; s < steps; s++) {
+        const int now = static_cast<int>(s % 2);
+        prepare(now, grid, first, last);
+        if (with_fires) draw(s, first, last);
+        team.barrier();
+        compute(chosen, now, team);
+        team.barrier();
+      }
+    });
+    const uint64_t mask = ~uint64_t{0} >> (64 * row_words - grid.width());
+    each_row(grid, static_cast<int>(steps % 2), [&](const uint64_t* from, int64_t b, int64_t c, int64_t y) {
+      uint64_t* to = grid.row(b, c, y);
+      std::copy_n(from, row_words, to);
+      to[row_words - 1] &= mask;
+    });
+  }
+
+  // Calls row(words, index) for those of the plane's rows [first, last) that are a sample's, with its number there.
+  template <class Row>
+  void mask_rows(const Grid& grid, int64_t first, int64_t last, const Row& row) const {
+    const int64_t period = grid.height() + 2;
+    for (int64_t r = first; r < last; r++)
+      if (r % period != 0 && r % period != period - 1)
+        row(mask() + r * row_words, r / period * grid.height() + r % period - 1);
+  }
+};
+
+Runner::Runner(const Circuit& circuit, const RunnerOptions& options) {
+  check(circuit);
+  impl_ = std::make_unique<Impl>(circuit, options);
+}
+Runner::~Runner() = default;
+Runner::Runner(Runner&&) noexcept = default;
+Runner& Runner::operator=(Runner&&) noexcept = default;
+
+int64_t Runner::gates() const { return impl_->plain.program().gates; }
+int64_t Runner::slots() const { return impl_->plain.program().slots; }
+
+void Runner::step(Grid& grid, int64_t steps, RandomKey fire, int64_t first_step) {
+  impl_->check_grid(grid);
+  if (steps < 0) throw Error("Runner::step: " + std::to_string(steps) + " steps — give 0 or more");
+  const double rate = impl_->circuit.cell->fire_rate;
+  impl_->step(
+      grid, steps,
+      [&](int64_t s, int64_t first, int64_t last) {
+        const RandomKey key{fire.seed, fire.stream + static_cast<uint64_t>(first_step + s)};
+        impl_->mask_rows(grid, first, last, [&](uint64_t* words, int64_t row) {
+          random_bits(words, grid.width(), row * grid.width(), rate, key);
+        });
+      },
+      rate < 1);
+}
+
+void Runner::step(Grid& grid, const Grid& fires) {
+  impl_->check_grid(grid);
+  if (fires.batch() != grid.batch() || fires.channels() != 1 || fires.height() != grid.height() ||
+      fires.width() != grid.width())
+    throw Error("Runner::step: the mask is " + std::to_string(fires.height()) + " x " + std::to_string(fires.width()) +
+                " of " + std::to_string(fires.batch()) + " samples and " + std::to_string(fires.channels()) +
+                " channels — give one channel, and the grid's batch, height and width");
+  impl_->step(
+      grid, 1,
+      [&](int64_t, int64_t first, int64_t last) {
+        impl_->mask_rows(grid, first, last, [&](uint64_t* words, int64_t row) {
+          std::copy_n(fires.row(row / grid.height(), 0, row % grid.height()), grid.row_words(), words);
+        });
+      },
+      true);
+}
+
+Grid Runner::fire_mask(const Grid& grid, double fire_rate, RandomKey key, int64_t step) {
+  Grid mask(grid.batch(), 1, grid.height(), grid.width());
+  mask.fill_random({key.seed, key.stream + static_cast<uint64_t>(step)}, fire_rate);
+  return mask;
+}
+
+void Runner::evaluate(std::span<const uint64_t> in, std::span<uint64_t> out, int64_t words) {
+  Machine& machine = impl_->machine(false, threads());
+  const int64_t inputs = machine.program().inputs, outputs = machine.program().outputs;
+  if (words < 0 || in.size() != static_cast<size_t>(inputs * words) ||
+      out.size() != static_cast<size_t>(outputs * words))
+    throw Error("Runner::evaluate: " + std::to_string(in.size()) + " words in and " + std::to_string(out.size()) +
+                " out for " + std::to_string(inputs) + " inputs, " + std::to_string(outputs) + " outputs and " +
+                std::to_string(words) + " words of each — give inputs x words and outputs x words");
+  const int64_t whole = words / kBitGrain * kBitGrain, rest = words - whole;
+  // The program writes through operands of outputs only.
+  auto* source = const_cast<uint64_t*>(in.data());
+  parallel(machine.wide(whole), [&](const Team& team) {
+    const auto [first, last] = team.share(whole, kBitGrain);
+    machine.run(team, last - first, [&, first = first](int64_t i) {
+      return i < inputs ? source + i * words + first : out.data() + (i - inputs) * words + first;
+    });
+  });
+  if (rest == 0) return;
+  Words& tail = impl_->tail;  // the last words have no grain of their own
+  tail.reserve((inputs + outputs) * kBitGrain);
+  for (int64_t i = 0; i < inputs; i++) std::copy_n(source + i * words + whole, rest, tail.data() + i * kBitGrain);
+  machine.run(Team(), kBitGrain, [&](int64_t i) { return tail.data() + i * kBitGrain; });
+  for (int64_t o = 0; o < outputs; o++)
+    std::copy_n(tail.data() + (inputs + o) * kBitGrain, rest, out.data() + o * words + whole);
+}
+
+}  // namespace ingot::gates
