@@ -64,7 +64,7 @@ std::vector<uint64_t> random_words(size_t n, std::mt19937_64& random) {
 // Circuits with everything: constants and copies, outputs that are inputs, more gates than go into one C function.
 std::vector<Circuit> plain_samples() {
   std::vector<Circuit> all = {random_circuit(9, 60, 3, 1), random_circuit(30, 800, 20, 2),
-                              random_circuit(12, 9000, 8, 3)};
+                              random_circuit(12, 4500, 8, 3)};
   all[0].outputs.insert(all[0].outputs.end(), {0, 8, 0});
   all[0].gates.push_back({Function::kTrue, 0, 0});
   all[0].gates.push_back({Function::kFalse, 0, 0});
@@ -284,7 +284,7 @@ TEST_F(Exports, AigerEqualsTheCircuitOnAMillionAssignments) {
 }
 
 TEST_F(Exports, OtherToolsProveAllFormsEqual) {
-  const std::vector<Circuit> all = {plain_samples()[0], random_circuit(12, 9000, 8, 3), life_rule(),
+  const std::vector<Circuit> all = {plain_samples()[0], random_circuit(12, 4500, 8, 3), life_rule(),
                                     random_rule(3, 150, Border::kZero, 1, 4)};
   for (const Circuit& c : all) {
     file("c.blif", to_blif(c));
