@@ -47,8 +47,12 @@ void add_proofs(Commands& all) {
   CLI::App* simplify = all.add("simplify", "Make a circuit smaller, every pass proved", circuit_simplify);
   CircuitOptions& s = all.options();
   simplify->add_option("-o,--out", s.out, "where the result goes: .json or .igc")->type_name("FILE");
-  simplify->add_flag("!--no-dont-cares", s.dont_cares, "do not replace gates by others that differ only unseen");
-  simplify->add_flag("!--no-proof", s.prove, "do not prove the passes");
+  const auto without = [&](const char* name, bool CircuitOptions::*what, const char* about) {
+    simplify->add_flag_callback(
+        name, [&s, what] { s.*what = false; }, about);
+  };
+  without("--no-dont-cares", &CircuitOptions::dont_cares, "do not replace gates by others that differ only unseen");
+  without("--no-proof", &CircuitOptions::prove, "do not prove the passes");
   simplify->add_flag("--all-channels", s.all_channels, "keep channels that never influence a visible one");
   simplify->add_option("--rounds", s.rounds, "tries to get out of a local optimum")
       ->check(CLI::Range(0, 100000))

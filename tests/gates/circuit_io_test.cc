@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 
 #include "ingot/io.h"
@@ -220,6 +221,30 @@ TEST(CircuitFiles, HostilePortFilesGetASentence) {
   EXPECT_REFUSED(parse(file(gate, "", "1")), "one gate for each");
   EXPECT_REFUSED(parse(file("", gate, "1")), "kernel 0");
   EXPECT_REFUSED(parse(R"({"perception": 3})"), "channels");
+}
+
+TEST(LifeLike, CountsNeighbours) {
+  for (const auto& [rule, born, survives] : {std::array<std::string, 3>{"life", "3", "23"},
+                                             {"B36/S23", "36", "23"},
+                                             {"B/S", "", ""},
+                                             {"B2/S", "2", ""},
+                                             {"B012345678/S012345678", "012345678", "012345678"},
+                                             {"B08/S8", "08", "8"}}) {
+    const Circuit c = life_like(rule);
+    check(c);
+    for (uint32_t bits = 0; bits < 512; bits++) {
+      std::vector<bool> in(9);
+      char neighbours = '0';
+      for (uint32_t i = 0; i < 9; i++) {
+        in[i] = (bits >> i & 1) != 0;
+        neighbours = static_cast<char>(neighbours + (in[i] && i != 4));
+      }
+      EXPECT_EQ(evaluate(c, in)[0], (in[4] ? survives : born).find(neighbours) != std::string::npos)
+          << rule << " " << bits;
+    }
+  }
+  for (const char* wrong : {"", "B3", "B3/S29", "S23/B3", "conway"})
+    EXPECT_REFUSED(life_like(wrong), "life_like: no rule");
 }
 
 }  // namespace
