@@ -1,10 +1,9 @@
 // Networks of logic gates that learn: every gate is a mixture of the sixteen functions of two bits while it trains, and
 // one of them when it is done.
 //
-//   gates::Automaton rule({.channels = 8, .steps = 20, .update = gates::widths(10, 256, {128, 64, 32, 16, 8, 8})});
-//   nn::Trainer trainer(rule, gates::squared_error(1), optim::AdamW{.lr = 0.05f, .beta2 = 0.99f, .clip_value = 100});
-//   trainer.fit(boards);
-//   gates::Circuit circuit = rule.circuit();
+//   gates::Automaton rule({.update = gates::widths(10, 256, {128, 64, 32, 16, 8, 8})});
+//   nn::Trainer trainer(rule, gates::squared_error_sum(), optim::AdamW{.lr = 0.05f, .beta2 = 0.99f, .clip_value =
+//   100}); trainer.fit(boards); gates::Circuit circuit = rule.circuit();
 #pragma once
 #include <cstdint>
 #include <string>
@@ -36,30 +35,49 @@ enum class Form : uint8_t {
   kLight,    // four, one per line of the truth table, through a sigmoid
 };
 
+/// How mixtures become functions while they train. In every step each gate is, with the probability `most`, what it
+/// will be in the end, its likeliest function, and its parameters learn as if it were the mixture: so the others get
+/// used to it, and what is learned stays right when all gates are. It begins when the mean loss has fallen below a
+/// share of the first one, and rises over some steps.
+struct Hardening {
+  double most = 0;   // 0: never
+  double below = 1;  // of the first loss; 1: from the first step on
+  int64_t over = 1;  // steps from none to `most`
+};
+
 struct GateOptions {
   Form form = Form::kSoftmax;
   double pass = 10;   // the initial logit of "a": new gates hand their first input on
-  double noise = 0;   // deviation of normal noise on the initial logits
-  double gumbel = 0;  // > 0: Gumbel noise on the logits at this temperature in training, straight-through
+  double gumbel = 0;  // > 0: Gumbel noise on the logits at this temperature while training, straight-through
+  Hardening hardening = {};
 };
 
 /// Parameters of `count` gates, and what they mean: coefficients [count, 4] of 1, a, b and ab. Mixtures while training,
 /// the likeliest functions in evaluation mode.
 class Gates : public nn::Module {
  public:
-  Gates(int64_t count, const GateOptions& options = {});
-  void parts(nn::Parts& p) override { p("logits", logits); }
+  explicit Gates(int64_t count, const GateOptions& options = {});
+  void parts(nn::Parts& p) override;
   Tensor coefficients();
   /// The likeliest function of every gate.
   std::vector<Function> functions() const;
   const GateOptions& options() const { return options_; }
   int64_t count() const { return logits.size(0); }
+  /// Tells the loss of a step, which is what GateOptions::hardening goes by.
+  void observe(double loss);
+  /// The share of gates that are hard in a training step now.
+  double hardness() const;
 
   Tensor logits;  // [count, 16], or [count, 4]
 
  private:
   GateOptions options_;
+  Tensor hardness_;  // f32 scalar, read by plans at every run
+  Tensor progress_;  // f64 [3]: the first loss, the mean of late, steps since it was low enough
 };
+
+/// Tells all gates of a model the loss of a step: call it from Trainer::on_batch.
+void observe(nn::Module& model, double loss);
 
 /// Layers of gates, one behind the other: [batch, in] to [batch, widths.back()]. In evaluation mode inputs are taken as
 /// they are: give zeros and ones.
@@ -105,8 +123,8 @@ struct AutomatonOptions {
   int64_t steps = 20;
   Border border = Border::kZero;
   double fire_rate = 1;  // < 1: a cell takes its next state with this probability, drawn anew every step
+  int64_t visible = 1;   // channels that the loss looks at
   GateOptions gates = {};
-  int64_t wiring_seed = 0;
 };
 
 /// A cellular automaton whose rule is a network of gates: perception kernels on the 3×3 neighbourhood of every channel,
@@ -126,7 +144,7 @@ class Automaton : public nn::Layer {
   const AutomatonOptions& options() const { return options_; }
   std::string kind() const override { return "Automaton"; }
 
-  Gates perception, update;
+  Gates gates;  // of the kernels, layer by layer and kernel by kernel, then of the update network
 
  private:
   AutomatonOptions options_;

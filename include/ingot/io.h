@@ -142,6 +142,18 @@ Tensor parse_png(std::span<const std::byte> bytes, const UnpackLimits& limits = 
 /// Writes u8 [h, w] or [c, h, w] with c from 1 to 4.
 void save_png(const std::string& path, const Tensor& picture);
 
+struct AnimationOptions {
+  double seconds = 0.1;       // a frame; GIF counts hundredths, APNG thousandths
+  double last_seconds = 0.1;  // the last one, before it begins again
+  int64_t scale = 1;          // a pixel becomes a square of so many
+};
+/// Frames u8 [n, h, w, 3] as the bytes of a GIF that repeats; with more than 256 colours in all, the nearest of 252.
+std::string to_gif(const Tensor& frames, const AnimationOptions& options = {});
+void save_gif(const std::string& path, const Tensor& frames, const AnimationOptions& options = {});
+/// The same as an animated PNG; who does not know those sees the first frame.
+std::string to_apng(const Tensor& frames, const AnimationOptions& options = {});
+void save_apng(const std::string& path, const Tensor& frames, const AnimationOptions& options = {});
+
 struct PictureFolder {
   Tensor x;                          // u8 [n, c, h, w]
   Tensor y;                          // i64 [n]: numbers of classes

@@ -358,6 +358,24 @@ void dropout_into(const Tensor& y, const Tensor& mask, const Tensor& x, double p
 Tensor einsum(Tensors xs, std::string_view equation);
 void einsum_into(const Tensor& dst, Tensors xs, std::string_view equation);
 
+// gates ---------------------------------------------------------------------------------------------------------------
+
+/// Soft logic gates: x [batch, in] are the first signals, gate g reads signals wires[g, 0] and wires[g, 1] before its own, in + g, and gives w0 + w1·a + w2·b + w3·ab with row wires[g, 2] of the coefficients [rows, 4]; to the last `outputs` gates' results, [batch, outputs].
+Tensor gate_network(const Tensor& x, const Tensor& coefficients, const Tensor& wires, int64_t outputs);
+void gate_network_into(const Tensor& dst, const Tensor& x, const Tensor& coefficients, const Tensor& wires, int64_t outputs);
+
+/// Gradients of gate_network by x and by the coefficients.
+std::array<Tensor, 2> gate_network_grad(const Tensor& dy, const Tensor& x, const Tensor& coefficients, const Tensor& wires);
+void gate_network_grad_into(const Tensor& dx, const Tensor& dcoefficients, const Tensor& dy, const Tensor& x, const Tensor& coefficients, const Tensor& wires);
+
+/// A cellular automaton whose rule is a gate_network: its inputs are the 3×3 neighbourhood of every channel of state [batch, channels, height, width] (input 9·channel + 3·row + column), its outputs the next channels; fire (bool [steps, batch, height, width]) names the cells that take their next state, all if there is none; beyond the border the grid goes on at its other side (`wrap`) or is zero; to all states [steps + 1, batch, channels, height, width].
+Tensor gate_automaton(const Tensor& state, const Tensor& coefficients, const Tensor& wires, const Tensor& fire = {}, int64_t steps = 1, bool wrap = true);
+void gate_automaton_into(const Tensor& states, const Tensor& state, const Tensor& coefficients, const Tensor& wires, const Tensor& fire = {}, int64_t steps = 1, bool wrap = true);
+
+/// Gradients of gate_automaton by the first state and by the coefficients, from all states and their gradients.
+std::array<Tensor, 2> gate_automaton_grad(const Tensor& dstates, const Tensor& states, const Tensor& coefficients, const Tensor& wires, const Tensor& fire = {}, bool wrap = true);
+void gate_automaton_grad_into(const Tensor& dstate, const Tensor& dcoefficients, const Tensor& dstates, const Tensor& states, const Tensor& coefficients, const Tensor& wires, const Tensor& fire = {}, bool wrap = true);
+
 // index ---------------------------------------------------------------------------------------------------------------
 
 /// The result at p is x at p with its place on the axis replaced by indices[p]; the shape is that of the indices.

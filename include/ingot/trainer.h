@@ -36,6 +36,7 @@ struct TrainerOptions {
   int64_t accumulate = 1;            // batches whose mean gradient makes one update
   double ema = 0;                    // decay of averaged weights that evaluation uses; 0: none
   int64_t patience = 0;              // stop after so many epochs without a better result; 0: never
+  int64_t zeros = 0;                 // stop when so many epochs in a row had a loss of 0 (as evaluated); 0: never
   int64_t seed = 0;                  // of random layers
   std::vector<Metric> metrics = {};  // the first decides which epoch is best; without one, the loss
   bool keep_best = false;            // keep a copy of the best epoch's weights: restore_best()
@@ -82,8 +83,8 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// Trains until options.epochs are done, patience is over, or stop() is called; true if it came to the end. Goes on
-  /// from where the last fit or load_state() stood. A loss that is no number is an Error.
+  /// Trains until options.epochs are done, patience is over, the loss stays 0, or stop() is called; true if it came to
+  /// the end. Goes on from where the last fit or load_state() stood. A loss that is no number is an Error.
   bool fit(data::Loader& train, data::Loader* test = nullptr);
   /// Scores over one epoch of a loader, in evaluation mode, with the averaged weights if there are any. `each` sees
   /// every batch and what the model made of it.
@@ -110,6 +111,8 @@ class Trainer {
   void restore_best();
 
   const std::vector<EpochResult>& history() const;
+  /// With options.zeros: has the loss been 0 in so many epochs, up to the last one?
+  bool settled() const;
   const Updates& updates() const;
   /// The plan of a training step for full batches of a loader, compiled now if need be: to describe and to profile.
   TrainStep& step_for(const data::Loader& loader);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "cli/board_source.h"
 #include "cli/embedded.h"
 #include "cli/page.h"
 #include "cli/sampling.h"
@@ -174,7 +175,7 @@ Samples load_pictures(const Settings& s, const Task* trained) {
 
 struct DataRow {
   Choice choice;
-  Samples (*load)(const Settings&, const Task* trained);  // nullptr: a text
+  Samples (*load)(const Settings&, const Task* trained);  // nullptr: a text, or boards
 };
 
 const Key kShape{"shape", Kind::kIntegers, nullptr, "of a sample, if it is not as in the file: [1, 8, 8]"};
@@ -240,6 +241,9 @@ const DataRow kData[] = {
        {"held_back", Kind::kNumber, "0.1", "share of the text, its end, that is not trained on but tested with", 0,
         0.9}}},
      nullptr},
+    {life_choice(), nullptr},
+    {checkerboard_choice(), nullptr},
+    {grow_choice(), nullptr},
 };
 
 struct TransformRow {
@@ -384,10 +388,12 @@ DataSource load_data(const Value& section, int64_t batch, Targets targets, const
   const DataRow& row = row_of(kData, section);
   DataSource out;
   try {
-    if (trained != nullptr && (row.load == nullptr) != !trained->vocabulary.empty())
+    const bool text = s.type() == std::string_view("text");
+    if (trained != nullptr && text != !trained->vocabulary.empty())
       s.fail(fmt::format("the model is {} of text", trained->vocabulary.empty() ? "none" : "one"));
     out = row.load != nullptr ? make_tensor_source(s, row.load(s, trained), targets, trained)
-                              : make_text_source(s, batch, trained);
+          : text              ? make_text_source(s, batch, trained)
+                              : make_board_source(s, batch);
     for (const Value& each : s.value("transforms").list) {
       const Settings transform(each);
       out.augment.push_back(row_of(kTransforms, each).make(transform));
@@ -405,6 +411,7 @@ DataSource load_data(const Value& section, int64_t batch, Targets targets, const
   out.task.input_type = input.dtype;
   out.task.target = out.train->target().shape;
   for (const data::TransformPtr& t : out.always) out.task.input = t->shape(out.task.input);
+  if (!out.about.empty()) return out;
   out.about = fmt::format("{} samples of {}{}", grouped(out.train->size()), shape_words(out.task.input),
                           out.task.vocabulary.empty() ? "" : " characters");
   if (out.test != nullptr) out.about += fmt::format(", {} to test with", grouped(out.test->size()));

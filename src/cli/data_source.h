@@ -1,10 +1,12 @@
 // What [data] describes: samples to train on, samples held back, and how they are turned into batches.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cli/keys.h"
 #include "cli/model.h"
+#include "ingot/boards.h"
 #include "ingot/data.h"
 #include "ingot/io.h"
 
@@ -12,6 +14,14 @@ namespace ingot::cli {
 
 Choices data_choices();
 Choices transform_choices();
+
+/// What an automaton learns: how its circuit is examined, and what its report shows, depends on it.
+struct BoardTask {
+  enum class Kind { kLife, kCheckerboard, kGrow };
+  Kind kind;
+  Tensor picture;  // [visible, height, width]; of kLife none
+  gates::Seed seed;
+};
 
 struct DataSource {
   Task task;
@@ -21,7 +31,8 @@ struct DataSource {
   std::vector<data::TransformPtr> always;
   bool shuffle = true;
   std::string prompt;  // of a text: what samples of it can begin with
-  std::string about;   // "1,438 samples of 1 x 8 x 8, 359 held back"
+  std::optional<BoardTask> boards;
+  std::string about;  // "1,438 samples of 1 x 8 x 8, 359 held back"
 };
 
 /// Loads what a completed [data] names. `batch`: rows that a text is laid out in. For a trained model, everything is

@@ -56,6 +56,13 @@ std::vector<Section> make_sections() {
         {"ema", Kind::kNumber, "0.0", "decay of averaged weights, which are then tested and kept; 0: none", 0, 1},
         {"patience", Kind::kInteger, "0",
          "epochs without a better result before it stops, with the best weights; 0: never stops early", 0},
+        {"zeros", Kind::kInteger, "0",
+         "epochs in a row with a test loss of 0 before it stops: what circuits can reach; 0: never", 0},
+        {"restarts", Kind::kInteger, "0",
+         "how often an automaton whose circuit fails its exam begins anew, with the next seed; each exam is stricter "
+         "than the last, so that trying often does not pass it",
+         0, 1000},
+        {"attempt", Kind::kInteger, "0", "which of those this is: it is added to the seed", 0, 1000},
         {"prefetch", Kind::kInteger, "2", "batches made ahead by a thread", 0, 1024}}},
       {"output",
        "what is written and printed",

@@ -29,11 +29,14 @@ void check_prompt(const Settings& output, const Task& task) {
 Job::Job(Description d, const PlanOptions& plan, const Task* trained) : description(std::move(d)) {
   const Settings settings = description.settings("train");
   if (settings.integer("threads") > 0) set_threads(static_cast<int>(settings.integer("threads")));
-  const int64_t seed = settings.integer("seed"), batch = settings.integer("batch");
+  const int64_t seed = settings.integer("seed") + settings.integer("attempt"), batch = settings.integer("batch");
 
   const nn::Loss loss = make_loss(description.section("loss"));
   data = load_data(description.section("data"), batch, targets_of(description.section("loss")), trained);
-  if (trained != nullptr && (data.task.input != trained->input || data.task.target != trained->target))
+  // An automaton runs on boards of any size.
+  const bool same_boards = trained != nullptr && trained->visible > 0 && data.task.visible == trained->visible &&
+                           data.task.input[0] == trained->input[0];
+  if (trained != nullptr && !same_boards && (data.task.input != trained->input || data.task.target != trained->target))
     description.settings("data").fail(fmt::format(
         "the model takes samples of {} with targets of {}; this data has {} with {}", to_string(trained->input),
         to_string(trained->target), to_string(data.task.input), to_string(data.task.target)));
@@ -43,6 +46,9 @@ Job::Job(Description d, const PlanOptions& plan, const Task* trained) : descript
     description.settings("loss").fail(fmt::format("the loss {} is for {}, but the target is {}", loss.name,
                                                   loss.target == kI64 ? "labels" : "numbers",
                                                   data.task.classes > 0 ? "a label" : "numbers"));
+  if ((description.settings("loss").type() == "squared_error_sum") != (data.task.visible > 0))
+    description.settings("loss").fail(
+        "squared_error_sum is the loss of boards (life, checkerboard, grow), and of them only");
   nn::set_seed(seed);
   model = make_model(description.section("model"), data.task);
   metrics = metrics_for(data.task);
@@ -75,6 +81,7 @@ Job::Job(Description d, const PlanOptions& plan, const Task* trained) : descript
                                                          .accumulate = settings.integer("accumulate"),
                                                          .ema = settings.number("ema"),
                                                          .patience = settings.integer("patience"),
+                                                         .zeros = settings.integer("zeros"),
                                                          .seed = seed,
                                                          .metrics = metrics,
                                                          .keep_best = keeps_best(),
@@ -92,7 +99,10 @@ void Job::placed(const char* section, const std::function<void()>& make) const {
   }
 }
 
-bool Job::keeps_best() const { return description.settings("train").integer("patience") > 0 && test != nullptr; }
+bool Job::keeps_best() const {
+  const Settings s = description.settings("train");
+  return (s.integer("patience") > 0 || s.integer("zeros") > 0) && test != nullptr;
+}
 
 std::vector<std::string> Job::metric_names() const {
   std::vector<std::string> names;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "cli/gate_layers.h"
 #include "ingot/attention.h"
 #include "ingot/error.h"
 #include "ingot/layers.h"
@@ -262,6 +265,15 @@ const std::vector<LayerRow>& rows() {
        [](const Wanted& w) -> LayerPtr { return std::make_shared<nn::LearnedPositions>(w.length(), w.last()); }},
       {{"sinusoidal_positions", "adds sines and cosines of the position in a sequence"},
        [](const Wanted& w) -> LayerPtr { return std::make_shared<nn::SinusoidalPositions>(w.length(), w.last()); }},
+
+      {{"automaton", "a cellular automaton whose rule is a network of logic gates", automaton_keys()},
+       [](const Wanted& w) { return make_automaton(w.s, w.x, std::max<int64_t>(1, w.context.task.visible)); }},
+      {{"gate_network", "layers of logic gates of two inputs each", gate_network_keys()},
+       [](const Wanted& w) { return make_gate_network(w.s, w.x); }},
+      {{"group_sum",
+        "sums of as many groups of numbers as there are classes, behind a gate_network",
+        {kOut, {"tau", Kind::kNumber, "10.0", "what sums are divided by", 1e-6, 1e6}}},
+       [](const Wanted& w) -> LayerPtr { return std::make_shared<gates::GroupSum>(w.out(), w.s.number("tau")); }},
 
       {{"residual", "adds what its layers make of the input to it", {kLayers}},
        [](const Wanted& w) -> LayerPtr { return std::make_shared<nn::Residual>(inner_layers(w)); }},

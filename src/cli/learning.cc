@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "ingot/gates.h"
+
 namespace ingot::cli {
 namespace {
 
@@ -59,6 +61,9 @@ const LossRow kLosses[] = {
     {{"kl_div", "distributions, from logarithms of probabilities (after log_softmax)"},
      Targets::kShares,
      [](const Settings&) { return nn::kl_div; }},
+    {{"squared_error_sum", "boards: the sum of squared errors over a batch, of the bits that are seen"},
+     Targets::kNumbers,
+     [](const Settings&) { return gates::squared_error_sum(); }},
 };
 
 struct OptimizerRow {

@@ -24,6 +24,18 @@ CLI::App* command(CLI::App& app, Run& run, const char* name, const char* about, 
   return sub;
 }
 
+// "64" or "48x64".
+void parse_size(const std::string& text, int64_t& height, int64_t& width) {
+  char rest = 0;
+  long long h = 0, w = 0;
+  const int read = std::sscanf(text.c_str(), "%lldx%lld%c", &h, &w, &rest);
+  if (read == 1 && text.find('x') == std::string::npos) w = h;
+  if (read < 1 || read > 2 || h < 1 || w < 1 || h > 4096 || w > 4096 ||
+      text.find_first_not_of("0123456789x") != std::string::npos)
+    throw CLI::ValidationError("--size", fmt::format("\"{}\" is no size: 64, or 48x64, up to 4096", text));
+  height = h, width = w;
+}
+
 void add_threads(CLI::App* sub, const std::string& what) {
   sub->add_option_function<int>(
          "--threads", [](int n) { set_threads(n); }, what)
@@ -48,6 +60,12 @@ void add_train(CLI::App& app, Run& run, const std::string& typed) {
   number("--epochs", "train.epochs", "passes over the data");
   number("--batch", "train.batch", "samples per step");
   number("--seed", "train.seed", "of all that is random");
+  number("--steps", "model.layers.0.steps", "of an automaton");
+  number("--channels", "data.channels", "bits of an automaton's cells");
+  sub->add_option_function<std::string>(
+         "--target", [o](const std::string& path) { o->sets.push_back(fmt::format("data.picture={}", path)); },
+         "the picture that an automaton grows (a PNG)")
+      ->type_name("FILE");
   number("--threads", "train.threads", "worker threads (default: INGOT_THREADS, or all cores)");
   sub->add_option("--out", o->out, "the run's folder (default: runs/NAME, or runs/NAME-2, …)")->type_name("DIR");
   sub->add_flag("--resume", o->resume, "go on with a run that was interrupted, to the bit as if it had not been");
@@ -62,7 +80,10 @@ void add_train(CLI::App& app, Run& run, const std::string& typed) {
            "  ingot train mnist --epochs 3 --seed 7\n"
            "  ingot train mine.toml --set optimizer.lr=0.01 --set model.layers.0.out=64\n"
            "  ingot train runs/mnist --resume             goes on where Ctrl-C, or a crash, stopped it\n"
-           "\nTypes of layers, losses and optimisers: `ingot recipes --keys`, docs/toml.md.";
+           "  ingot train ca --target picture.png --channels 32 --steps 12\n"
+           "\nThe exit code is 0, 1 after an error, 3 if an automaton's circuit did not pass its exam, 130 after "
+           "Ctrl-C.\n"
+           "Types of layers, losses and optimisers: `ingot recipes --keys`, docs/toml.md.";
   });
 }
 
@@ -97,6 +118,28 @@ void add_use(CLI::App& app, Run& run) {
   sub->footer(
       "For instance:\n  ingot predict runs/digits seven.png\n  ingot predict runs/regression houses.csv --json\n"
       "  ingot predict runs/text --prompt \"ROMEO:\" --length 1000");
+}
+
+void add_ca(CLI::App& app, Run& run) {
+  auto o = std::make_shared<CaViewOptions>();
+  CLI::App* ca = app.add_subcommand("ca", "Cellular automata that `ingot train` made");
+  ca->require_subcommand(1);
+  CLI::App* view = ca->add_subcommand("view", "Watch an automaton in the terminal, and damage it");
+  view->add_option("FILE", o->path, "a circuit's file, or the folder of a run")->required();
+  view->add_option("--size", "cells: 64, or 48x64 (high x wide); default: as it was trained, or as the terminal is")
+      ->type_name("HxW")
+      ->each([o](const std::string& text) { parse_size(text, o->height, o->width); });
+  view->add_option("--start", o->start, "random, centre or zeros (default: as it was trained, or random)")
+      ->type_name("HOW");
+  view->add_option("--seed", o->seed, "of random bits")->capture_default_str();
+  view->add_option("--speed", o->speed, "steps a second")->check(CLI::Range(0.5, 120.0))->capture_default_str();
+  view->add_option("--frames", o->frames, "print so many states instead of an animation")->check(CLI::Range(0, 100000));
+  view->callback([&run, o] { run = [o] { return ca_view(*o); }; });
+  view->footer(
+      "Keys: space pauses, s or . makes one step, arrows move a block, d or Enter clears what is in it, r begins "
+      "anew,\n"
+      "+ and - change the speed, q or Ctrl-C quits.\n"
+      "For instance:\n  ingot ca view runs/checkerboard --size 64\n  ingot ca view runs/gol --frames 5");
 }
 
 void add_files(CLI::App& app, Run& run) {
@@ -203,6 +246,7 @@ int main(int argc, char** argv) {
   std::function<int()> run;
   add_train(app, run, typed);
   add_use(app, run);
+  add_ca(app, run);
   add_files(app, run);
   add_circuit(app, run);
   add_profile(app, run);

@@ -61,7 +61,9 @@ std::shared_ptr<nn::Sequential> make_model(const Value& section, const Task& tas
   Dims expected{2};
   for (const int64_t size : task.target) expected.push_back(size);
   if (task.classes > 0) expected.push_back(task.classes);
-  if (result.shape() != expected)
+  // An automaton's channels behind those that are seen are its own.
+  const bool more_channels = task.visible > 0 && result.rank() == 4 && result.size(1) >= task.visible;
+  if ((more_channels ? slice(result, 1, 0, task.visible).shape() : result.shape()) != expected)
     fail_at(layers.list.back().place,
             fmt::format("the model gives {} per sample, the target needs {} — {}", shape_text(result),
                         shape_text(Tensor::empty(expected)),

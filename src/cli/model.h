@@ -27,6 +27,7 @@ struct Task {
   std::string vocabulary;                            // of a text: the characters, in the order of their numbers
   int64_t rows = 0;           // continuous text: rows of a batch, each going on where it ended; 0: none
   bool reconstructs = false;  // the target is the input
+  int64_t visible = 0;        // of an automaton: the target is that of the first so many channels; 0: it is none
 
   std::string to_json() const;
   /// An Error if the text is damaged or contradicts itself.

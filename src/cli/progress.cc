@@ -48,8 +48,12 @@ std::string epoch_json(const nn::EpochResult& e, const std::vector<std::string>&
   return out.dump();
 }
 
-Progress::Progress(Show show, int64_t epochs, std::vector<std::string> metrics)
-    : show_(show), bar_(show == Show::kAuto && is_terminal()), epochs_(epochs), metrics_(std::move(metrics)) {}
+Progress::Progress(Show show, int64_t epochs, std::vector<std::string> metrics, std::string test)
+    : show_(show),
+      bar_(show == Show::kAuto && is_terminal()),
+      epochs_(epochs),
+      metrics_(std::move(metrics)),
+      test_(std::move(test)) {}
 
 std::string Progress::scores(const nn::Scores& s) const {
   std::string out = fmt::format("loss {:.4f}", s.loss);
@@ -107,7 +111,7 @@ void Progress::epoch(const nn::EpochResult& e) {
   if (!people()) return;
   std::string line =
       fmt::format("epoch {:>{}}/{}  {}", e.epoch, std::to_string(epochs_).size(), epochs_, scores(e.train));
-  if (e.tested) line += "  test: " + scores(e.test);
+  if (e.tested) line += fmt::format("  {}: {}", test_, scores(e.test));
   line += fmt::format("  {}  {} samples/s", clock_text(e.seconds), grouped(static_cast<int64_t>(e.samples_per_second)));
   say(line + (e.best ? green("  best") : ""));
 }

@@ -13,7 +13,8 @@ enum class Show { kAuto, kQuiet, kJson };
 
 class Progress {
  public:
-  Progress(Show show, int64_t epochs, std::vector<std::string> metrics);
+  /// `test`: what people read before the scores of a test.
+  Progress(Show show, int64_t epochs, std::vector<std::string> metrics, std::string test = "test");
 
   /// A sentence for people: nothing when quiet, or when a machine reads.
   void say(const std::string& text);
@@ -36,6 +37,7 @@ class Progress {
   bool drawn_ = false;
   int64_t epochs_;
   std::vector<std::string> metrics_;
+  std::string test_;
   Clock::time_point start_{}, last_{};
   int64_t first_ = -1;  // the first batch of this process, counted from the run's beginning
 };

@@ -54,10 +54,9 @@ std::vector<ReportFact> verdict_of(const Report& r) {
   if (const int best = best_epoch(r); best >= 0) {
     const nn::EpochResult& e = r.epochs[static_cast<size_t>(best)];
     const double score = deciding_score(r, e, tested);
-    facts.push_back(
-        {!r.metrics.empty() && is_share(r.metrics[0]) ? percent(score) : figure(score),
-         fmt::format("{} on {} data, epoch {}", heading_of(r.metrics.empty() ? r.loss_name : r.metrics[0].name),
-                     tested ? "held-out" : "training", e.epoch)});
+    facts.push_back({!r.metrics.empty() && is_share(r.metrics[0]) ? percent(score) : figure(score),
+                     fmt::format("{} {}, epoch {}", heading_of(r.metrics.empty() ? r.loss_name : r.metrics[0].name),
+                                 tested ? r.test_where : "on training data", e.epoch)});
   }
   double seconds = 0, samples = 0;
   for (const nn::EpochResult& e : r.epochs) {
@@ -100,7 +99,7 @@ template <class Value>
 LineChart curves(const Report& r, std::string title, Value value) {
   LineChart chart{.title = std::move(title)};
   const bool tested = any_tested(r);
-  Series train{"training", "train", {}}, test{"held-out", "test", {}};
+  Series train{"training", "train", {}}, test{r.test_name, "test", {}};
   for (const nn::EpochResult& e : r.epochs) {
     chart.x.push_back(static_cast<double>(e.epoch));
     train.y.push_back(value(e.train));
@@ -115,10 +114,10 @@ LineChart curves(const Report& r, std::string title, Value value) {
 std::string epoch_table(const Report& r) {
   const bool tested = any_tested(r);
   ReportTable table{{"epoch", r.loss_name}, {}};
-  if (tested) table.header.push_back(r.loss_name + " (held-out)");
+  if (tested) table.header.push_back(fmt::format("{} ({})", r.loss_name, r.test_name));
   for (const nn::Metric& m : r.metrics) {
     table.header.push_back(m.name);
-    if (tested) table.header.push_back(m.name + " (held-out)");
+    if (tested) table.header.push_back(fmt::format("{} ({})", m.name, r.test_name));
   }
   for (const char* name : {"learning rate", "seconds", "samples/s"}) table.header.emplace_back(name);
   for (const nn::EpochResult& e : r.epochs) {
@@ -178,6 +177,7 @@ std::string Report::html() const {
   page += fmt::format("<style>{}</style>\n</head>\n<body>\n<main>\n", kReportStyle);
   page += head(*this);
   page += curves_section(*this);
+  page += circuit_section(circuit);
   page += texts_section(texts);
   page += reconstructions_section(reconstructions);
   page += scatter_section(scatters);

@@ -59,6 +59,20 @@ struct ReportScatter {
   std::vector<double> truth, prediction;
 };
 
+/// The circuit that an automaton became.
+struct ReportCircuit {
+  bool passed = false;
+  ReportTable exam = {};
+  ReportTable attempts = {};  // shown if there was more than one
+  Tensor frames = {};         // u8 [steps + 1, h, w, 3]
+  std::string film_note = {};
+  std::vector<std::string> functions = {};       // names
+  std::vector<int64_t> before = {}, after = {};  // gates with each of them, as trained and simplified
+  ReportTable passes = {};
+  std::string note = {};  // "3,040 gates, 22 of them active; 6 after simplification"
+  std::string svg = {};
+};
+
 struct Report {
   std::string title;          // the recipe, or the model's file
   std::string subtitle = {};  // a sentence: what was trained, on what
@@ -79,6 +93,9 @@ struct Report {
   std::vector<ReportReconstruction> reconstructions = {};
   std::vector<ReportText> texts = {};
   std::vector<ReportScatter> scatters = {};
+  ReportCircuit circuit = {};
+  std::string test_name = "held-out";           // what the test's curves are called
+  std::string test_where = "on held-out data";  // and its best score
 
   ReportTable model = {};       // layers, shapes, parameters
   std::string model_note = {};  // "8,970 parameters, 35 KB"

@@ -13,6 +13,9 @@ std::string reconstructions_section(const std::vector<ReportReconstruction>& pai
 std::string texts_section(const std::vector<ReportText>& texts);
 std::string scatter_section(const std::vector<ReportScatter>& scatters);
 
+// report_circuit.cc: what an automaton became.
+std::string circuit_section(const ReportCircuit& circuit);
+
 // report_plan.cc: what it is, where its time goes, what memory it takes.
 std::string model_section(const Report& report);
 std::string time_section(const Report& report);

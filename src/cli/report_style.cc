@@ -80,6 +80,9 @@ th:last-child,td:last-child{padding-right:0}
 .gallery .wrong b{color:rgb(var(--bad))}
 .gallery span{color:var(--soft)}
 .gallery i{font-style:normal;color:var(--soft);margin-left:auto}
+.film{display:block;margin:16px 0 0;image-rendering:pixelated;border-radius:8px;max-width:100%;height:auto}
+.circuit svg{min-width:480px;max-height:640px}
+.gallery.strip{grid-template-columns:repeat(12,minmax(48px,1fr));gap:6px;overflow-x:auto}.gallery.strip figure{border:0;padding:0}
 .gallery.pairs{grid-template-columns:repeat(auto-fill,minmax(150px,1fr))}
 .gallery.pairs div{display:grid;grid-template-columns:1fr 1fr;gap:4px}
 .beside{display:grid;grid-template-columns:minmax(0,2fr) minmax(240px,1fr);gap:24px 48px;align-items:start}

@@ -59,6 +59,12 @@ std::string lines_up_to(const std::string& text, int64_t last, EpochOf epoch_of)
   return kept;
 }
 
+// The number that a line of JSON has under a key; a very large one if it has none.
+int64_t number_in(const std::string& line, const char* key) {
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  return json.is_object() ? json.value(key, INT64_MAX) : INT64_MAX;
+}
+
 }  // namespace
 
 bool is_file(const std::string& path) { return fs::is_regular_file(path); }
@@ -119,15 +125,26 @@ void RunFolder::add_metrics(const nn::EpochResult& e, const std::vector<std::str
 void RunFolder::keep_metrics(int64_t epoch) {
   if (has("metrics.jsonl"))
     io::write_file(file("metrics.jsonl"),
-                   lines_up_to(io::read_file(file("metrics.jsonl")), epoch, [](const std::string& line) {
-                     const auto json = nlohmann::json::parse(line, nullptr, false);
-                     return json.is_object() ? json.value("epoch", INT64_MAX) : INT64_MAX;
-                   }));
+                   lines_up_to(io::read_file(file("metrics.jsonl")), epoch,
+                               [](const std::string& line) { return number_in(line, "epoch"); }));
   if (has("metrics.csv"))
     io::write_file(file("metrics.csv"),
                    lines_up_to(io::read_file(file("metrics.csv")), epoch, [](const std::string& line) {
                      return line.starts_with("epoch") ? 0 : std::strtoll(line.c_str(), nullptr, 10);
                    }));
+}
+
+void RunFolder::add_attempt(int64_t attempt, const std::string& json) {
+  const std::string path = file("attempts.jsonl");
+  const std::string before = has("attempts.jsonl")
+                                 ? lines_up_to(io::read_file(path), attempt - 1,
+                                               [](const std::string& line) { return number_in(line, "attempt"); })
+                                 : "";
+  io::write_file(path, before + json + "\n");
+}
+
+void RunFolder::forget_attempt() const {
+  for (const char* name : {"checkpoint.safetensors", "best.safetensors"}) fs::remove(file(name));
 }
 
 }  // namespace ingot::cli

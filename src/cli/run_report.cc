@@ -54,7 +54,7 @@ class Collector {
     if (classifies()) {
       for (int64_t c = 0; c < task.classes; c++) report.confusion.classes.push_back(class_name(task, c));
       report.confusion.counts.resize(static_cast<size_t>(task.classes * task.classes));
-    } else if (task.classes == 0 && !task.reconstructs) {
+    } else if (task.classes == 0 && !task.reconstructs && task.visible == 0) {
       report.scatters.resize(static_cast<size_t>(std::min<int64_t>(task.results(), 4)));
       for (size_t i = 0; i < report.scatters.size(); i++)
         report.scatters[i].name = report.scatters.size() == 1 ? "target" : fmt::format("target {}", i);
@@ -148,7 +148,7 @@ std::string now_text() {
 }  // namespace
 
 Report make_report(Job& job, const std::string& command, const std::string& status,
-                   const std::vector<ReportText>& texts) {
+                   const std::vector<ReportText>& texts, const TrainedCircuit* circuit, const std::string& attempts) {
   const Value* about = job.description.root.find("about");
   Report report{.title = job.description.name,
                 .subtitle = (about != nullptr ? about->text + ". " : "") + job.data.about,
@@ -165,6 +165,8 @@ Report make_report(Job& job, const std::string& command, const std::string& stat
     job.trainer->evaluate(*job.test, [&](const data::Batch& batch, const Tensor& result) { collect(batch, result); });
     collect.finish();
   }
+  if (job.data.task.visible > 0) report.test_name = "hard gates", report.test_where = "with hard gates";
+  if (circuit != nullptr) report.circuit = report_circuit(job, *circuit, attempts);
   describe_model(job, report);
   TrainStep& step = job.trainer->step_for(*job.train);
   const Plan& plan = step.plan();

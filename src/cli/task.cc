@@ -42,6 +42,9 @@ void check(const Task& task) {
   require(task.class_names.empty() || static_cast<int64_t>(task.class_names.size()) == task.classes,
           "classes and their names are not equally many");
   require(task.rows >= 0 && task.rows <= 1'000'000, "the rows of a text");
+  require(task.visible == 0 || (task.visible > 0 && task.input.size() == 3 && task.target.size() == 3 &&
+                                task.visible == task.target[0] && task.visible <= task.input[0]),
+          "the channels of an automaton");
   require(!task.reconstructs || (task.classes == 0 && task.target == task.input), "a target that is not the input");
   check_scale(task.mean, task.deviation, task.input.empty() ? 1 : task.input[0]);
   require(task.mean.empty() || task.input_type == kF32, "means of inputs that are no numbers");
@@ -72,7 +75,8 @@ std::string Task::to_json() const {
                                        {"target_deviation", target_deviation},
                                        {"vocabulary", characters},
                                        {"rows", rows},
-                                       {"reconstructs", reconstructs}};
+                                       {"reconstructs", reconstructs},
+                                       {"visible", visible}};
   return json.dump();
 }
 
@@ -98,6 +102,7 @@ Task Task::from_json(const std::string& text) {
     }
     json.at("rows").get_to(task.rows);
     json.at("reconstructs").get_to(task.reconstructs);
+    task.visible = json.value("visible", int64_t{0});  // models of version 0.1 have none
   } catch (const nlohmann::json::out_of_range& e) {
     throw Error(
         std::string("what the model says about its data is not complete — another version of Ingot wrote it: ") +

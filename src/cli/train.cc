@@ -7,7 +7,9 @@
 #include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "cli/automaton.h"
 #include "cli/commands.h"
 #include "cli/job.h"
 #include "cli/page.h"
@@ -45,6 +47,9 @@ class StopOnSignal {
   }
 };
 
+// How a run can end, as the program's exit code; kAgain never becomes one.
+constexpr int kDone = 0, kExamFailed = 3, kInterrupted = 130, kAgain = -1;
+
 class Run {
  public:
   Run(Job& job, RunFolder folder, const TrainOptions& options)
@@ -55,7 +60,8 @@ class Run {
         progress_(options.quiet  ? Show::kQuiet
                   : options.json ? Show::kJson
                                  : Show::kAuto,
-                  job.description.settings("train").integer("epochs"), names_),
+                  job.description.settings("train").integer("epochs"), names_,
+                  job.data.task.visible > 0 ? "hard" : "test"),
         checkpoint_seconds_(job.description.settings("output").number("checkpoint_seconds")) {}
 
   int operator()(bool resumed) {
@@ -69,8 +75,7 @@ class Run {
     }
     progress_.clear();
     if (!finished) return interrupted();
-    finish();
-    return 0;
+    return finish();
   }
 
  private:
@@ -78,6 +83,8 @@ class Run {
     progress_.say(bold(job_.description.name) + "  " + job_.data.about);
     progress_.say(fmt::format("{} parameters, folder {}", grouped(job_.model->parameter_count()), folder_.path()));
     nlohmann::ordered_json event = {{"event", "begin"}, {"folder", folder_.path()}, {"resumed", resumed}};
+    if (const Settings s = job_.description.settings("train"); s.integer("restarts") > 0)
+      event["attempt"] = s.integer("attempt");
     progress_.event(event.dump());
     if (resumed && folder_.has("checkpoint.safetensors")) {
       const io::SafeTensors file = io::load_safetensors(folder_.file("checkpoint.safetensors"));
@@ -107,6 +114,7 @@ class Run {
   }
 
   void after_batch(const nn::BatchResult& b) {
+    gates::observe(*job_.model, b.loss);
     progress_.batch(b);
     if (since_saved() >= checkpoint_seconds_) save();
   }
@@ -117,7 +125,7 @@ class Run {
     folder_.add_metrics(e, names_);
     if (events_ != nullptr) add_events(e);
     if (e.best) keep_best();
-    reset_state(*job_.model);  // the next epoch begins at the beginning of a text
+    if (job_.data.task.rows > 0) reset_state(*job_.model);  // the next epoch begins at the beginning of a text
     if (since_saved() >= std::min(1.0, checkpoint_seconds_)) save();
     progress_.epoch(e);
     show_text(e);
@@ -183,15 +191,21 @@ class Run {
                               job_.trainer->updates().steps(), resume_command()));
     nlohmann::ordered_json event = {{"event", "interrupted"}, {"folder", folder_.path()}, {"resume", resume_command()}};
     progress_.event(event.dump());
-    return 130;
+    return kInterrupted;
   }
 
-  void finish() {
+  int finish() {
     save();
-    if (job_.keeps_best()) job_.trainer->restore_best();
+    const bool restores = job_.keeps_best() && !job_.trainer->settled();  // what stays at 0 is no worse than the best
+    if (restores) job_.trainer->restore_best();
+    if (automaton_of(*job_.model) != nullptr && job_.data.boards && examine() == kAgain) return kAgain;
     io::save_safetensors(folder_.file("model.safetensors"), job_.trainer->weights(), job_.metadata());
     const bool report = job_.description.settings("output").flag("report");
-    if (report) io::write_file(folder_.file("report.html"), make_report(job_, options_.command, "", texts_).html());
+    if (report)
+      io::write_file(folder_.file("report.html"),
+                     make_report(job_, options_.command, "", texts_, circuit_ ? &*circuit_ : nullptr,
+                                 circuit_ ? io::read_file(folder_.file("attempts.jsonl")) : "")
+                         .html());
     progress_.say("");
     if (const nn::EpochResult* best = best_epoch(); best != nullptr) {
       const nn::Scores& scores = best->tested ? best->test : best->train;
@@ -199,11 +213,52 @@ class Run {
           names_.empty() ? fmt::format("loss {:.5f}", scores.loss) : metric_text(names_[0], scores.metrics[0]);
       progress_.say(fmt::format("best    {} after epoch {}", bold(reached), best->epoch));
     }
-    progress_.say(fmt::format("model   {}{}", folder_.file("model.safetensors"),
-                              job_.keeps_best() ? " (the best epoch's weights)" : ""));
+    progress_.say(
+        fmt::format("model   {}{}", folder_.file("model.safetensors"), restores ? " (the best epoch's weights)" : ""));
+    if (circuit_) say_circuit();
     if (report) progress_.say(fmt::format("report  {}", folder_.file("report.html")));
     nlohmann::ordered_json event = {{"event", "end"}, {"folder", folder_.path()}, {"epochs", epochs_done()}};
+    if (circuit_) event["circuit"] = attempt_json();
     progress_.event(event.dump());
+    return circuit_ && !circuit_->exam.passed() ? kExamFailed : kDone;
+  }
+
+  // An automaton's circuit and its exam. If it fails and there are attempts left, this one is over.
+  int examine() {
+    circuit_ = circuit_of(job_);
+    cli::save(job_, *circuit_, folder_);
+    const Settings s = job_.description.settings("train");
+    folder_.add_attempt(s.integer("attempt"), attempt_json().dump());
+    if (circuit_->exam.passed() || s.integer("attempt") >= s.integer("restarts")) return kDone;
+    progress_.say(fmt::format("attempt {} of {}: the circuit fails its exam ({}); once more with other wires",
+                              s.integer("attempt") + 1, s.integer("restarts") + 1, exam_lines(circuit_->exam)[0]));
+    nlohmann::ordered_json event = {{"event", "attempt"}, {"circuit", attempt_json()}};
+    progress_.event(event.dump());
+    return kAgain;
+  }
+
+  nlohmann::ordered_json attempt_json() const {
+    const Settings s = job_.description.settings("train");
+    double seconds = 0;
+    for (const nn::EpochResult& e : job_.trainer->history()) seconds += e.seconds;
+    return {{"attempt", s.integer("attempt")},
+            {"seed", s.integer("seed") + s.integer("attempt")},
+            {"epochs", epochs_done()},
+            {"updates", job_.trainer->updates().steps()},
+            {"seconds", seconds},
+            {"gates", circuit_->raw.gates.size()},
+            {"active_gates", gates::active_gates(circuit_->raw)},
+            {"simplified_gates", circuit_->simple.gates.size()},
+            {"exam", nlohmann::ordered_json::parse(exam_json(circuit_->exam))}};
+  }
+
+  void say_circuit() {
+    progress_.say(fmt::format("circuit {}: {} gates, of {} ({} active); simplified and proved equal",
+                              folder_.file("circuit-simple.json"), grouped(std::ssize(circuit_->simple.gates)),
+                              grouped(std::ssize(circuit_->raw.gates)), grouped(gates::active_gates(circuit_->raw))));
+    const bool passed = circuit_->exam.passed();
+    progress_.say(fmt::format("exam    {}", passed ? green("passed") : bold("not passed")));
+    for (const std::string& line : exam_lines(circuit_->exam)) progress_.say("        " + line);
   }
 
   using Clock = std::chrono::steady_clock;
@@ -217,6 +272,7 @@ class Run {
   std::vector<NamedTensor> best_;  // weights of the best epoch
   bool best_is_new_ = false;       // and not yet in its file
   std::vector<ReportText> texts_;
+  std::optional<TrainedCircuit> circuit_;
   std::unique_ptr<io::EventFile> events_;
 };
 
@@ -248,6 +304,17 @@ void check_changes(const Description& before, const Description& now) {
   }
 }
 
+// Runs until an exam is passed or there are no attempts left. What is not an automaton has one.
+int run_attempts(std::unique_ptr<Job> job, const RunFolder& folder, const TrainOptions& o, bool resumed) {
+  for (;; resumed = false) {
+    if (const int code = Run(*job, folder, o)(resumed); code != kAgain) return code;
+    folder.forget_attempt();  // before config.toml says that the next one has begun
+    Description next = job->description;
+    set_value(next.root, fmt::format("train.attempt={}", next.settings("train").integer("attempt") + 1));
+    job = std::make_unique<Job>(std::move(next));
+  }
+}
+
 }  // namespace
 
 int train(const TrainOptions& o) {
@@ -257,8 +324,9 @@ int train(const TrainOptions& o) {
           "train: \"{0}\" is the folder of a run — `ingot train {0} --resume` goes on with it, `ingot train "
           "{0}/config.toml` repeats it",
           o.what));
-    Job job(load_description(o.what, o.sets));
-    return Run(job, RunFolder::create(o.out, job.description.name), o)(false);
+    auto job = std::make_unique<Job>(load_description(o.what, o.sets));
+    const RunFolder folder = RunFolder::create(o.out, job->description.name);
+    return run_attempts(std::move(job), folder, o, false);
   }
   const bool run = is_run(o.what);
   const std::string name = run ? "" : load_description(o.what).name;
@@ -271,8 +339,7 @@ int train(const TrainOptions& o) {
                     "on with it",
                     folder.path(), description.name, name, folder.path()));
   check_changes(load_description(config), description);
-  Job job(std::move(description));
-  return Run(job, folder, o)(true);
+  return run_attempts(std::make_unique<Job>(std::move(description)), folder, o, true);
 }
 
 }  // namespace ingot::cli

@@ -79,12 +79,14 @@ Trainer::Impl::Impl(Layer& the_model, Loss the_loss, const Optimizer& optimizer,
       updates(slab, optimizer, {.accumulate = options.accumulate, .ema = options.ema, .seed = options.seed}),
       base_lr(updates.lr()) {
   if (options.epochs < 0) throw Error("trainer: epochs are 0 or more");
-  if (options.patience < 0) throw Error("trainer: patience is 0 (never stop early) or more epochs");
+  if (options.patience < 0 || options.zeros < 0)
+    throw Error("trainer: patience and zeros are 0 (never stop early) or more epochs");
   for (const Metric& m : options.metrics)
     if (!m.function) throw Error("trainer: the metric \"" + m.name + "\" has no function");
   if (!options.schedule) options.schedule = schedule::constant();
   sums.clear(options.metrics.size());
   sums.mean(running);
+  *evaluation_seed.data<int64_t>() = 0;
 }
 
 // The loss and the metrics of a result, named.
@@ -126,6 +128,7 @@ Plan& Trainer::Impl::evaluation_for(const Tensor& x, const Tensor& y) {
   PlanOptions plan = options.plan;
   plan.name = options.plan.name + " evaluation";
   const Evaluating mode(model);
+  const RandomScope random(evaluation_seed);
   const InputSpec specs[] = {spec_of(x, "x"), spec_of(y, "target")};
   evaluations.push_back(
       std::make_unique<PlanEntry>(PlanEntry{x.shape(), y.shape(), compile_function(function, specs, plan)}));
@@ -140,6 +143,7 @@ Plan& Trainer::Impl::prediction_for(const Tensor& x) {
   PlanOptions plan = options.plan;
   plan.name = options.plan.name + " prediction";
   const Evaluating mode(model);
+  const RandomScope random(evaluation_seed);
   const InputSpec specs[] = {spec_of(x, "x")};
   predictions.push_back(std::make_unique<PlanEntry>(PlanEntry{x.shape(), {}, compile_function(function, specs, plan)}));
   return predictions.back()->plan;
@@ -184,7 +188,7 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
   train.seek(t.position);
   const int64_t total_updates = t.options.epochs * train.batches() / t.options.accumulate;
   const auto done = [&] {
-    return t.epoch >= t.options.epochs || (t.options.patience > 0 && t.worse_epochs >= t.options.patience);
+    return t.epoch >= t.options.epochs || (t.options.patience > 0 && t.worse_epochs >= t.options.patience) || settled();
   };
   while (!done()) {
     const Clock::time_point begin = Clock::now();
@@ -229,7 +233,9 @@ Scores Trainer::evaluate(data::Loader& loader, const std::function<void(const da
   Sums sums;
   sums.clear(impl_->options.metrics.size());
   loader.seek({});
-  while (const data::Batch* batch = loader.next()) {
+  // The same random numbers in every evaluation, others in each of its batches.
+  int64_t& seed = *impl_->evaluation_seed.data<int64_t>();
+  for (seed = 0; const data::Batch* batch = loader.next(); seed++) {
     const std::span<const Tensor> results = impl_->evaluation_for(batch->x, batch->y).run(batch->x, batch->y);
     sums.add(results, batch->size());
     if (each) each(*batch, results.back());
@@ -245,6 +251,13 @@ const Tensor& Trainer::predict(const Tensor& x) {
 }
 
 const std::vector<EpochResult>& Trainer::history() const { return impl_->history; }
+bool Trainer::settled() const {
+  const std::vector<EpochResult>& all = impl_->history;
+  const auto wanted = static_cast<ptrdiff_t>(impl_->options.zeros);
+  return wanted > 0 && std::ssize(all) >= wanted &&
+         std::all_of(all.end() - wanted, all.end(),
+                     [](const EpochResult& e) { return (e.tested ? e.test : e.train).loss == 0; });
+}
 const Updates& Trainer::updates() const { return impl_->updates; }
 
 TrainStep& Trainer::step_for(const data::Loader& loader) {

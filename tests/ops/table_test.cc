@@ -199,10 +199,11 @@ TEST_P(TableElementwise, RightOnLargeTensors) {
   }
 }
 
-// Convolutions multiply padding as zeros, causal attention hidden keys, which makes NaN of NaN and infinity where the
-// reference skips them.
+// Convolutions multiply padding as zeros, causal attention hidden keys, gates lanes beyond the batch, which makes NaN
+// of NaN and infinity where the reference skips them.
 bool multiplies_padding(const Op& op) {
-  return std::string_view(op.family) == "conv" || std::string_view(op.family) == "attention";
+  const std::string_view family = op.family;
+  return family == "conv" || family == "attention" || family == "gates";
 }
 
 // Where infinities of both signs meet depends on the order in which these sum.

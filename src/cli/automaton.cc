@@ -1,0 +1,164 @@
+#include "cli/automaton.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "cli/page.h"
+#include "ingot/circuit_io.h"
+
+namespace ingot::cli {
+namespace {
+
+constexpr uint64_t kExamStream = 0x6578616d;  // of the boards of exams
+constexpr int64_t kLifeSide = 48;             // of the board that a film of Life shows
+
+gates::Exam exam_of(const Job& job, const gates::Circuit& circuit) {
+  const Settings s = job.description.settings("train");
+  const BoardTask& task = *job.data.boards;
+  const int64_t attempt = s.integer("restarts") > 0 ? s.integer("attempt") + 1 : 0;
+  const RandomKey key{static_cast<uint64_t>(s.integer("seed") + s.integer("attempt")), kExamStream};
+  switch (task.kind) {
+    case BoardTask::Kind::kLife: return gates::examine_life(circuit);
+    case BoardTask::Kind::kCheckerboard: return gates::examine_checkerboard(circuit, attempt, key);
+    case BoardTask::Kind::kGrow: return gates::examine_growth(circuit, task.picture, task.seed, attempt, key);
+  }
+  return {};
+}
+
+// What the report and the GIF show: twice the trained steps, of Life a while.
+Tensor film_of(const Job& job, const TrainedCircuit& circuit) {
+  const gates::CellRule& rule = *circuit.simple.cell;
+  const bool life = job.data.boards->kind == BoardTask::Kind::kLife;
+  const int64_t steps = life ? 80 : std::min<int64_t>(2 * rule.steps, 120);
+  return film(circuit.simple, start_board(*job.data.boards, rule, 1), steps + 1, {1, 2});
+}
+
+ReportTable attempts_table(const std::string& lines) {
+  ReportTable table{{"attempt", "seed", "updates", "seconds", "exam"}, {}};
+  for (size_t begin = 0, end; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const auto json = nlohmann::json::parse(lines.substr(begin, end - begin), nullptr, false);
+    if (!json.is_object() || !json.contains("exam") || json["exam"]["items"].empty()) continue;
+    const auto& first = json["exam"]["items"][0];
+    table.rows.push_back({std::to_string(json.value("attempt", 0) + 1), std::to_string(json.value("seed", 0)),
+                          grouped(json.value("updates", int64_t{0})), figure(json.value("seconds", 0.0)),
+                          fmt::format("{}, {} of {}", json["exam"].value("passed", false) ? "passed" : "not passed",
+                                      first.value("right", 0), first.value("of", 0))});
+  }
+  return table;
+}
+
+}  // namespace
+
+gates::Automaton* automaton_of(nn::Sequential& model) {
+  return model.size() == 1 ? dynamic_cast<gates::Automaton*>(&model[0]) : nullptr;
+}
+
+TrainedCircuit circuit_of(Job& job) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Task& task = job.data.task;
+  const gates::Automaton& automaton = *automaton_of(*job.model);
+  TrainedCircuit out;
+  out.raw = automaton.circuit();
+  out.raw.name = job.description.name;
+  gates::CellRule& rule = *out.raw.cell;
+  rule.visible = static_cast<int32_t>(task.visible);
+  rule.height = static_cast<int32_t>(task.input[1]), rule.width = static_cast<int32_t>(task.input[2]);
+  rule.steps = static_cast<int32_t>(automaton.options().steps);
+  gates::Simplified simplified = gates::simplify(out.raw);
+  out.simple = std::move(simplified.circuit), out.passes = std::move(simplified.passes);
+  out.exam = exam_of(job, out.simple);
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return out;
+}
+
+void save(const Job& job, const TrainedCircuit& circuit, const RunFolder& folder) {
+  gates::save_circuit(folder.file("circuit.json"), circuit.raw);
+  gates::save_circuit(folder.file("circuit-simple.json"), circuit.simple);
+  io::write_file(folder.file("exam.json"), exam_json(circuit.exam) + "\n");
+  io::save_gif(folder.file("rollout.gif"), film_of(job, circuit), {.last_seconds = 1.5, .scale = 8});
+}
+
+std::string exam_json(const gates::Exam& exam) {
+  nlohmann::ordered_json out = {{"passed", exam.passed()}, {"items", nlohmann::ordered_json::array()}};
+  for (const gates::ExamItem& item : exam.items)
+    out["items"].push_back({{"question", item.question},
+                            {"right", item.right},
+                            {"of", item.of},
+                            {"required", item.required},
+                            {"note", item.note}});
+  return out.dump();
+}
+
+std::vector<std::string> exam_lines(const gates::Exam& exam) {
+  std::vector<std::string> lines;
+  for (const gates::ExamItem& item : exam.items)
+    lines.push_back(fmt::format("{} of {} {}{}", grouped(item.right), grouped(item.of), item.question,
+                                item.note.empty() ? "" : fmt::format(" ({})", item.note)));
+  return lines;
+}
+
+gates::Grid start_board(const BoardTask& task, const gates::CellRule& rule, uint64_t seed) {
+  const bool life = task.kind == BoardTask::Kind::kLife;
+  const int64_t height = life ? kLifeSide : rule.height, width = life ? kLifeSide : rule.width;
+  gates::Grid grid(1, rule.channels, height, width);
+  if (task.kind != BoardTask::Kind::kGrow)
+    grid.fill_random({seed, kExamStream + 1}, life ? 0.3 : 0.5);
+  else if (task.seed == gates::Seed::kCentre)
+    for (int64_t c = 0; c < rule.channels; c++) grid.set(0, c, height / 2, width / 2, true);
+  return grid;
+}
+
+Tensor board_pixels(const gates::Grid& grid, int64_t sample, int64_t visible) {
+  Tensor out = Tensor::empty({grid.height(), grid.width(), 3}, kU8);
+  uint8_t* to = out.data<uint8_t>();
+  for (int64_t y = 0; y < grid.height(); y++)
+    for (int64_t x = 0; x < grid.width(); x++)
+      for (int64_t colour = 0; colour < 3; colour++)
+        *to++ = grid.get(sample, visible >= 3 ? colour : 0, y, x) ? 255 : 24;
+  return out;
+}
+
+Tensor film(const gates::Circuit& rule, gates::Grid start, int64_t count, RandomKey fire) {
+  gates::Runner runner(rule);
+  Tensor out = Tensor::empty({count, start.height(), start.width(), 3}, kU8);
+  const auto bytes = static_cast<size_t>(start.height() * start.width() * 3);
+  for (int64_t i = 0; i < count; i++) {
+    if (i > 0) runner.step(start, 1, fire, i - 1);
+    std::memcpy(out.data<uint8_t>() + static_cast<size_t>(i) * bytes,
+                board_pixels(start, 0, rule.cell->visible).data<uint8_t>(), bytes);
+  }
+  return out;
+}
+
+ReportCircuit report_circuit(const Job& job, const TrainedCircuit& circuit, const std::string& attempts) {
+  ReportCircuit out;
+  const gates::CellRule& rule = *circuit.simple.cell;
+  out.passed = circuit.exam.passed();
+  out.exam.header = {"question", "right", "of", "", ""};
+  for (const gates::ExamItem& item : circuit.exam.items)
+    out.exam.rows.push_back({item.question, grouped(item.right), grouped(item.of),
+                             !item.required          ? "told, not required"
+                             : item.right == item.of ? "passed"
+                                                     : "not passed",
+                             item.note});
+  out.attempts = attempts_table(attempts);
+  out.frames = film_of(job, circuit);
+  out.film_note =
+      fmt::format("{} steps of the simplified circuit; it was trained on {} x {} cells for {}.", out.frames.size(0) - 1,
+                  rule.height, rule.width, rule.steps == 1 ? "one step" : fmt::format("{} steps", rule.steps));
+  for (int f = 0; f < gates::kFunctions; f++) out.functions.emplace_back(gates::name(static_cast<gates::Function>(f)));
+  out.before = gates::function_counts(circuit.raw), out.after = gates::function_counts(circuit.simple);
+  out.passes.header = {"pass", "gates", "seconds", "proof"};
+  for (const gates::PassResult& p : circuit.passes)
+    out.passes.rows.push_back({p.pass, grouped(p.gates), figure(p.seconds), p.proof});
+  out.note = fmt::format("{} gates as trained, {} of them active; {} after simplification.",
+                         grouped(std::ssize(circuit.raw.gates)), grouped(gates::active_gates(circuit.raw)),
+                         grouped(std::ssize(circuit.simple.gates)));
+  out.svg = gates::to_svg(circuit.simple);
+  return out;
+}
+
+}  // namespace ingot::cli

@@ -1,0 +1,46 @@
+// What becomes of a trained automaton: its circuit, the exam of it, and a film.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/job.h"
+#include "cli/report.h"
+#include "cli/run_folder.h"
+#include "ingot/exam.h"
+#include "ingot/gates.h"
+#include "ingot/grid.h"
+#include "ingot/simplify.h"
+
+namespace ingot::cli {
+
+/// The automaton that a model is; nullptr if it is another one.
+gates::Automaton* automaton_of(nn::Sequential& model);
+
+struct TrainedCircuit {
+  gates::Circuit raw, simple;
+  std::vector<gates::PassResult> passes;  // from one to the other
+  gates::Exam exam;                       // of the simple one
+  double seconds = 0;                     // to make it simple and to examine it
+};
+
+/// The circuit of a job's automaton as it is now, simplified and examined. A run with restarts has stricter exams.
+TrainedCircuit circuit_of(Job& job);
+
+/// Writes circuit.json, circuit-simple.json, exam.json and a film, rollout.gif.
+void save(const Job& job, const TrainedCircuit& circuit, const RunFolder& folder);
+/// The exam as JSON: {"passed": …, "items": […]}.
+std::string exam_json(const gates::Exam& exam);
+/// What people read of it, a line each.
+std::vector<std::string> exam_lines(const gates::Exam& exam);
+
+/// What an automaton begins with, [1, channels, height, width]; `seed` draws random bits.
+gates::Grid start_board(const BoardTask& task, const gates::CellRule& rule, uint64_t seed);
+/// The visible channels of a sample as pixels u8 [height, width, 3]: one channel in black and white, three as colours.
+Tensor board_pixels(const gates::Grid& grid, int64_t sample, int64_t visible);
+/// The first `count` states of a rule, u8 [count, height, width, 3].
+Tensor film(const gates::Circuit& rule, gates::Grid start, int64_t count, RandomKey fire);
+
+/// The part of a run's page on it; `attempts`: lines of attempts.jsonl.
+ReportCircuit report_circuit(const Job& job, const TrainedCircuit& circuit, const std::string& attempts);
+
+}  // namespace ingot::cli

@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# check_ca.sh INGOT: automata from a recipe to a circuit that passed its exam; restarts, a run that goes on to the bit, pictures
+# that are none, and the viewer on terminals of any size.
+set -euo pipefail
+ingot=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+export INGOT_THREADS=2
+
+fail() { echo "FAILED: $*" >&2 && exit 1; }
+# refused "WORDS" ARGUMENTS...: the program fails with a sentence that has these words.
+refused() {
+  local words=$1 code=0
+  shift
+  "$ingot" "$@" >out.txt 2>&1 </dev/null || code=$?
+  [ "$code" -eq 1 ] || { cat out.txt && fail "ingot $*: exit code $code"; }
+  grep -qF -- "$words" out.txt || { cat out.txt && fail "ingot $*: no \"$words\" in the above"; }
+}
+tensors() { python3 -c 'import struct, sys; d = open(sys.argv[1], "rb").read(); sys.stdout.buffer.write(d[8 + struct.unpack("<Q", d[:8])[0]:])' "$1"; }
+
+echo "--- the Game of Life, proved on all 512 neighbourhoods"
+"$ingot" train gol --out life >log.txt
+grep -q "512 of 512 neighbourhoods" log.txt || { cat log.txt && fail "no proof"; }
+for file in circuit.json circuit-simple.json exam.json attempts.jsonl model.safetensors report.html rollout.gif; do
+  [ -s "life/$file" ] || fail "no $file"
+done
+grep -q "Exam" life/report.html && grep -q "image/png;base64" life/report.html && grep -q "Functions of the gates" life/report.html || fail "report"
+# The circuit itself, by a reader of our own.
+python3 - <<'PYTHON'
+import json
+exam = json.load(open("life/exam.json"))
+assert exam["passed"] and exam["items"][0] | {"right": 512, "of": 512} == exam["items"][0], exam
+attempts = [json.loads(line) for line in open("life/attempts.jsonl")]
+assert attempts[-1]["exam"]["passed"] and attempts[-1]["simplified_gates"] < 150, attempts
+PYTHON
+"$ingot" eval life --json | python3 -c 'import json, sys; e = json.load(sys.stdin); assert e["loss"] == 0 and e["samples"] == 512, e'
+"$ingot" info life | grep -q "circuit-simple.json"
+# On larger boards than it was trained on; a network of gates takes no other channels.
+refused "the model takes samples of" eval life --set data.type=checkerboard
+
+echo "--- Ctrl-C, and on: the same weights as in one go"
+"$ingot" train gol --out half --quiet --set output.checkpoint_seconds=0 &
+pid=$!
+while [ ! -s half/metrics.jsonl ]; do sleep 0.01; done
+kill -INT $pid
+code=0
+wait $pid || code=$?
+[ $code -eq 130 ] || fail "interrupted: exit code $code"
+"$ingot" train half --resume --quiet
+cmp <(tensors life/model.safetensors) <(tensors half/model.safetensors) || fail "other weights after a resume"
+cmp life/circuit-simple.json half/circuit-simple.json || fail "another circuit after a resume"
+
+echo "--- attempts: each begins with other wires, and the last one decides"
+code=0
+"$ingot" train gol --epochs 1 --set train.restarts=2 --out failing --json >lines.txt || code=$?
+[ $code -eq 3 ] || fail "an exam that fails: exit code $code"
+python3 - <<'PYTHON'
+import json
+lines = [json.loads(line) for line in open("lines.txt")]
+assert [line["event"] for line in lines if "event" in line] == ["begin", "attempt", "begin", "attempt", "begin", "end"], lines
+attempts = [json.loads(line) for line in open("failing/attempts.jsonl")]
+assert [a["seed"] for a in attempts] == [0, 1, 2] and not any(a["exam"]["passed"] for a in attempts), attempts
+assert "attempt = 2" in open("failing/config.toml").read()
+PYTHON
+"$ingot" train gol --out second --set train.seed=2 --epochs 1 --set train.restarts=0 --quiet || [ $? -eq 3 ]
+cmp <(tensors failing/model.safetensors) <(tensors second/model.safetensors) || fail "attempt 3 is not the run of seed 2"
+"$ingot" train failing --resume --epochs 60 --quiet || fail "it does not go on after a failed exam"
+
+echo "--- pictures"
+python3 - <<'PYTHON'
+import struct, zlib
+def png(name, w, h, colour, pixel):
+    chunk = lambda t, d: struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d))
+    rows = b"".join(b"\0" + b"".join(pixel(x, y) for x in range(w)) for y in range(h))
+    open(name, "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", w, h, 8, colour, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+png("dot.png", 5, 6, 0, lambda x, y: b"\xff" if 1 <= x <= 3 and 2 <= y <= 4 else b"\0")
+png("colours.png", 4, 4, 2, lambda x, y: bytes([255 * (x > 1), 255 * (y > 1), 0]))
+png("alpha.png", 4, 4, 6, lambda x, y: b"\0\0\0\0")
+png("large.png", 300, 4, 0, lambda x, y: b"\0")
+PYTHON
+small=(--set model.layers.0.update=[64,32,16,8] --set model.layers.0.perception=[8,4,2,1] --set model.layers.0.repeat=2)
+code=0
+"$ingot" train ca --target dot.png --channels 8 --steps 3 "${small[@]}" --set train.epochs=2 --out dot --quiet || code=$?
+[ $code -eq 0 ] || [ $code -eq 3 ] || fail "a picture of one's own: exit code $code"
+grep -q "steps = 3" dot/config.toml && grep -q "channels = 8" dot/config.toml || fail "--steps, --channels"
+"$ingot" train ca --target colours.png --channels 16 --steps 2 --epochs 1 --out colours --quiet || [ $? -eq 3 ]
+"$ingot" ca view colours --frames 2 >frames.txt
+refused "needs at least 3 channels" train ca --target colours.png --channels 2
+refused "has transparency" train ca --target alpha.png
+refused "300 × 4 pixels" train ca --target large.png
+refused "No such file" train ca --target nothing.png
+refused "begin as PNG" train ca --target dot/config.toml
+refused "must begin with eight gates" train gol --set model.layers.0.perception=[4]
+refused "end with a gate per channel" train gol --set model.layers.0.update=[64,2]
+refused '"border" is zero or wrap' train gol --set model.layers.0.border=none
+refused "squared_error_sum is the loss of boards" train gol --set loss.type=mse
+refused "squared_error_sum is the loss of boards" train digits --set loss.type=squared_error_sum
+
+echo "--- a checkerboard of cells that do not move in step, one update"
+"$ingot" train checkerboard-async --epochs 1 --set train.batches=1 --set train.restarts=0 --out async --quiet || [ $? -eq 3 ]
+
+echo "--- the viewer"
+[ "$("$ingot" ca view life --frames 3 --size 6x10 | grep -c "step")" -eq 3 ] || fail "frames"
+refused "this is no terminal" ca view life
+refused "has no circuit" ca view "$folder"/dot2 || true
+refused "no size" ca view life --size 0x4 || true
+python3 - "$ingot" <<'PYTHON'
+import fcntl, os, pty, select, signal, struct, sys, termios, time
+def view(rows, columns, keys, end=None):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["TERM"] = "xterm-256color"
+        time.sleep(0.05)
+        os.execv(sys.argv[1], [sys.argv[1], "ca", "view", "life", "--speed", "60"])
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    before = termios.tcgetattr(terminal)
+    seen = b""
+    def read(seconds):
+        nonlocal seen
+        until = time.time() + seconds
+        while time.time() < until:
+            if select.select([terminal], [], [], 0.02)[0]:
+                try:
+                    data = os.read(terminal, 65536)
+                except OSError:
+                    return
+                if not data:
+                    return
+                seen += data
+    read(0.4)
+    for key in keys:
+        os.write(terminal, key)
+        read(0.08)
+    if end:
+        os.kill(pid, end)
+    read(0.3)
+    status = None
+    for _ in range(100):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(pid, signal.SIGKILL)
+        raise AssertionError(f"{rows} x {columns}: it does not end")
+    try:
+        assert termios.tcgetattr(terminal)[3] == before[3], "the terminal is not as it was"
+    except termios.error:
+        pass
+    text = seen.decode("utf-8", "replace")
+    assert text.count("\033[?1049h") == 1 and text.rstrip().endswith("\033[?1049l"), repr(text[-80:])
+    assert text.rindex("\033[?25h") > text.rindex("\033[?25l")
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(status), text
+code, text = view(24, 80, [b" ", b"s", b".", b"\x1b[A", b"\x1b[D", b"d", b"\r", b"r", b"+", b"-", b" ", b"q"])
+assert code == 0 and "▀" in text and "paused" in text and "step 0" in text, (code, text[:300])
+for rows, columns in [(1, 1), (2, 3), (3, 20), (200, 300)]:
+    assert view(rows, columns, [b"s", b"d", b"q"])[0] == 0, (rows, columns)
+assert view(24, 80, [b"\x03"])[0] == 0  # Ctrl-C
+assert view(24, 80, [], signal.SIGTERM)[0] == 128 + signal.SIGTERM
+PYTHON
+echo "All is well."
