@@ -1,21 +1,6 @@
 #!/usr/bin/env bash
 # check_circuit.sh INGOT: a circuit's file from the command line: simplified, proved, run, exported; refusals are sentences.
-set -euo pipefail
-ingot=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
-export INGOT_THREADS=2
-
-fail() { echo "FAILED: $*" >&2 && exit 1; }
-# refused "WORDS" ARGUMENTS...: `ingot circuit` fails with a sentence that has these words.
-refused() {
-  local words=$1 code=0
-  shift
-  "$ingot" circuit "$@" >out.txt 2>&1 || code=$?
-  [ "$code" -ne 0 ] && [ "$code" -lt 126 ] || { cat out.txt && fail "ingot circuit $*: exit code $code"; }
-  grep -qF -- "$words" out.txt || { cat out.txt && fail "ingot circuit $*: no \"$words\" in the above"; }
-}
+source "$(dirname "$0")/check_common.sh" "$1"
 # says "WORDS" ARGUMENTS...: it succeeds and says these words.
 says() {
   local words=$1
@@ -53,7 +38,7 @@ says "the rule of a cell with 1 channel, border wrap, 1,541 gates" info life.jso
 says "gates, written to small.igc" simplify life.json --rounds 2 -o small.igc
 says "equal: life.json and small.igc (all 512 assignments" verify life.json small.igc
 says "all 512" verify small.igc --rule life
-refused "different: small.igc and B36/S23" verify small.igc --rule B36/S23
+refused "different: small.igc and B36/S23" circuit verify small.igc --rule B36/S23
 says '"equal":true' verify small.igc --rule B3/S23 --json
 "$ingot" circuit info small.igc --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["gates"] < 800'
 
@@ -73,18 +58,18 @@ berkeley-abc -c "cec out.blif out.aig" | grep -q "are equivalent" || fail "BLIF 
 says "equal" verify out.json out.igc
 
 echo "--- refusals"
-refused "cycle.json: gate 1540 reads signal 1549" info cycle.json
-refused "far.json: gate 1540 reads signal 1000000000" simplify far.json
+refused "cycle.json: gate 1540 reads signal 1549" circuit info cycle.json
+refused "far.json: gate 1540 reads signal 1000000000" circuit simplify far.json
 head -c 60 small.igc >cut.igc
-refused "cut.igc: its checksum is wrong" run cut.igc
-refused "this is no circuit" info life.c
-refused "cannot be opened" info nothing.json
-refused "one of the two" verify life.json
-refused "no rule" verify life.json --rule conway
-refused "write WIDTHxHEIGHT" run life.json --size 12
-refused "random, zeros, cell" run life.json --start sideways
-refused "ends in neither" simplify life.json -o small.txt
-refused "no format \"xyz\"" export life.json -o life.xyz
-refused "no format given" export life.json
-refused "make the folder first" export life.json -o nowhere/life.svg
+refused "cut.igc: its checksum is wrong" circuit run cut.igc
+refused "this is no circuit" circuit info life.c
+refused "cannot be opened" circuit info nothing.json
+refused "one of the two" circuit verify life.json
+refused "no rule" circuit verify life.json --rule conway
+refused "write WIDTHxHEIGHT" circuit run life.json --size 12
+refused "random, zeros, cell" circuit run life.json --start sideways
+refused "ends in neither" circuit simplify life.json -o small.txt
+refused "no format \"xyz\"" circuit export life.json -o life.xyz
+refused "no format given" circuit export life.json
+refused "make the folder first" circuit export life.json -o nowhere/life.svg
 echo "all good"
