@@ -1,22 +1,7 @@
 #!/usr/bin/env bash
 # check_ca.sh INGOT: automata from a recipe to a circuit that passed its exam; restarts, a run that goes on to the bit, pictures
 # that are none, and the viewer on terminals of any size.
-set -euo pipefail
-ingot=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
-export INGOT_THREADS=2
-
-fail() { echo "FAILED: $*" >&2 && exit 1; }
-# refused "WORDS" ARGUMENTS...: the program fails with a sentence that has these words.
-refused() {
-  local words=$1 code=0
-  shift
-  "$ingot" "$@" >out.txt 2>&1 </dev/null || code=$?
-  [ "$code" -eq 1 ] || { cat out.txt && fail "ingot $*: exit code $code"; }
-  grep -qF -- "$words" out.txt || { cat out.txt && fail "ingot $*: no \"$words\" in the above"; }
-}
+source "$(dirname "$0")/check_common.sh" "$1"
 tensors() { python3 -c 'import struct, sys; d = open(sys.argv[1], "rb").read(); sys.stdout.buffer.write(d[8 + struct.unpack("<Q", d[:8])[0]:])' "$1"; }
 
 echo "--- the Game of Life, proved on all 512 neighbourhoods"
