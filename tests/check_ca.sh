@@ -95,7 +95,7 @@ refused "must begin with eight gates" train gol --set model.layers.0.perception=
 refused "end with a gate per channel" train gol --set model.layers.0.update=[64,2]
 refused '"border" is zero or wrap' train gol --set model.layers.0.border=none
 refused "squared_error_sum is the loss of boards" train gol --set loss.type=mse
-refused "squared_error_sum is the loss of boards" train digits --set loss.type=squared_error_sum
+refused "squared_error_sum is the loss of boards" train regression --set loss.type=squared_error_sum
 
 echo "--- a checkerboard of cells that do not move in step, one update"
 "$ingot" train checkerboard-async --epochs 1 --set train.batches=1 --set train.restarts=0 --out async --quiet || [ $? -eq 3 ]
@@ -103,8 +103,13 @@ echo "--- a checkerboard of cells that do not move in step, one update"
 echo "--- the viewer"
 [ "$("$ingot" ca view life --frames 3 --size 6x10 | grep -c "step")" -eq 3 ] || fail "frames"
 refused "this is no terminal" ca view life
-refused "has no circuit" ca view "$folder"/dot2 || true
-refused "no size" ca view life --size 0x4 || true
+mkdir empty && cp life/config.toml empty
+refused "has no circuit" ca view empty
+refused "No such file" ca view nothing.json
+refused "no start" ca view life --start nowhere
+code=0
+"$ingot" ca view life --size 0x4 >out.txt 2>&1 || code=$?
+[ $code -ne 0 ] && grep -q "no size" out.txt || fail "a size that is none"
 python3 - "$ingot" <<'PYTHON'
 import fcntl, os, pty, select, signal, struct, sys, termios, time
 def view(rows, columns, keys, end=None):
@@ -128,7 +133,10 @@ def view(rows, columns, keys, end=None):
                 if not data:
                     return
                 seen += data
-    read(0.4)
+    for _ in range(100):
+        if b"\033[?1049h" in seen and b"step" in seen or columns < 10 and b"\033[J" in seen:
+            break
+        read(0.1)
     for key in keys:
         os.write(terminal, key)
         read(0.08)
@@ -140,10 +148,12 @@ def view(rows, columns, keys, end=None):
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             break
+        read(0.05)
         time.sleep(0.05)
     else:
         os.kill(pid, signal.SIGKILL)
         raise AssertionError(f"{rows} x {columns}: it does not end")
+    read(1)  # what is left
     try:
         assert termios.tcgetattr(terminal)[3] == before[3], "the terminal is not as it was"
     except termios.error:

@@ -212,9 +212,9 @@ int ca_view(const CaViewOptions& o) {
     throw Error(fmt::format("ca view: boards have sides up to {}", kLargestBoard));
   if (!o.start.empty() && o.start != "random" && o.start != "centre" && o.start != "zeros")
     throw Error(fmt::format("ca view: there is no start \"{}\" — take random, centre or zeros", o.start));
+  Subject subject = load_subject(o);
   if (o.frames == 0 && !Screen::possible())
     throw Error("ca view: this is no terminal to draw in — `--frames 10` prints so many steps instead");
-  Subject subject = load_subject(o);
   if (o.frames > 0) {
     Viewer viewer(o, std::move(subject), 16, 64);
     for (int64_t i = 0; i < o.frames; i++) {
