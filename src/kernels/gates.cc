@@ -16,17 +16,17 @@ namespace ingot::kernels {
 namespace {
 
 constexpr int64_t kMostLanes = 64;       // of a tile, of any target
-constexpr int64_t kTileBytes = 1 << 20;  // of a tile's signals: beyond, tiles are narrower
+constexpr int64_t kTileBytes = 2 << 20;  // of all signals of a tile: beyond, tiles are narrower
 constexpr int64_t kMostGroups = 16;      // of tiles whose gradients are summed apart: no more workers than this
 constexpr size_t kAlign = 64;
 
 // How the lanes are cut: by shapes only, never by the number of workers.
 struct Tiling {
   int64_t lanes, tile, tiles, groups;
-  Tiling(const GateProgram& p, int64_t all_lanes, size_t element_size) : lanes(all_lanes) {
+  Tiling(const GateProgram& p, int64_t all_lanes, bool backward, size_t element_size) : lanes(all_lanes) {
     const auto bytes = static_cast<int64_t>(element_size);
     tile = kMostLanes * 4 / bytes;
-    while (tile > kMostLanes / bytes && (p.inputs + p.gates) * tile * bytes > kTileBytes) tile /= 2;
+    if (backward) tile /= (p.inputs + p.gates) * tile / 2 * bytes > kTileBytes ? 4 : 2;
     tiles = (lanes + tile - 1) / tile;
     groups = std::min(tiles, kMostGroups);
   }
@@ -35,10 +35,15 @@ struct Tiling {
   int64_t count(int64_t t) const { return std::min(tile, lanes - t * tile); }  // lanes of a tile that are real
 };
 
-// A gate on the way back: its signals and row, and the rows of the gradient area for its result and its inputs. A
-// negative one is written for the first time: it is ~row.
+// Gates with their places in a tile's memory, in elements: where they find their operands and leave their result.
+struct GateStep {
+  int32_t a, b, coefficients, result;
+};
+// A gate on the way back: its operands and coefficients; in the gradient area its result's row, and those of its
+// operands: where to add to (a row of zeros where nothing has been added yet) and where to leave the sum.
 struct GateBack {
-  int32_t a, b, row, result, to_a, to_b;
+  int32_t a, b, coefficients, result;
+  int32_t from_a, to_a, from_b, to_b;
 };
 
 // Hands out pieces of the scratch.
@@ -61,31 +66,90 @@ class Pieces {
   size_t used_ = 0;
 };
 
-// Which rows of the gradient area each gate reads and writes on the way back. Rows are free again behind the gate whose
-// gradient they held, so the area that is in use stays about two layers high. Gates that nobody reads come out with a
-// result of -1. Inputs have the first rows, outputs the next.
-void plan_backward(const GateProgram& p, GateBack* back, int32_t* row_of, int32_t* free_rows) {
-  constexpr int32_t kNone = -1;
+// Rows of memory that are taken and given back; the last one given is the next one taken, while it is still near.
+class Rows {
+ public:
+  Rows(int32_t first, int32_t* freed) : next_(first), freed_(freed) {}
+  int32_t take() { return count_ > 0 ? freed_[--count_] : next_++; }
+  void give(int32_t row) { freed_[count_++] = row; }
+
+ private:
+  int32_t next_, count_ = 0;
+  int32_t* freed_;
+};
+
+constexpr int32_t kNone = -1;
+
+// Every signal keeps a row of its own: for the way back.
+void plan_forward(const GateProgram& p, int32_t tile, GateStep* steps) {
+  for (int64_t i = 0; i < p.gates; ++i) {
+    const int32_t* wire = p.wires + 3 * i;
+    steps[i] = {wire[0] * tile, wire[1] * tile, wire[2] * 4, static_cast<int32_t>(p.inputs + i) * tile};
+  }
+}
+
+// Rows are used again behind the last gate that reads them, so that what is in use stays about two layers high. Outputs
+// have the rows behind the inputs. Returns the number of gates that any output depends on; the others are left out.
+int64_t plan_forward_only(const GateProgram& p, int32_t tile, GateStep* steps, int32_t* row_of, int32_t* freed) {
+  const auto inputs = static_cast<int32_t>(p.inputs), outputs = static_cast<int32_t>(p.outputs);
+  const auto gates = static_cast<int32_t>(p.gates);
+  int32_t* last_use = row_of + inputs + gates;  // the gate behind which a signal's row is free; kNone: nobody reads it
+  std::fill(last_use, last_use + inputs + gates, kNone);
+  std::fill(last_use + inputs + gates - outputs, last_use + inputs + gates, gates);
+  for (int32_t i = gates - 1; i >= 0; --i) {
+    if (last_use[inputs + i] == kNone) continue;
+    for (int k = 0; k < 2; ++k) {
+      int32_t& use = last_use[p.wires[3 * static_cast<int64_t>(i) + k]];
+      if (use == kNone) use = i;
+    }
+  }
+  Rows rows(inputs + outputs, freed);
+  int64_t count = 0;
+  for (int32_t i = 0; i < gates; ++i) {
+    const int32_t* wire = p.wires + 3 * static_cast<int64_t>(i);
+    if (last_use[inputs + i] == kNone) continue;
+    GateStep& step = steps[count++];
+    int32_t place[2];
+    for (int k = 0; k < 2; ++k) place[k] = wire[k] < inputs ? wire[k] : row_of[wire[k]];
+    const bool output = i >= gates - outputs;
+    const int32_t result = output ? inputs + i - (gates - outputs) : rows.take();
+    step = {place[0] * tile, place[1] * tile, wire[2] * 4, result * tile};
+    row_of[inputs + i] = result;
+    for (int k = 0; k < 2; ++k) {
+      const bool own = wire[k] >= inputs && wire[k] < inputs + gates - outputs && !(k == 1 && wire[0] == wire[1]);
+      if (own && last_use[wire[k]] == i) rows.give(place[k]);
+    }
+  }
+  return count;
+}
+
+// Which rows of the gradient area each gate reads and writes on the way back, with as few in use. Inputs have the first
+// rows, outputs the next, then there is one of zeros. Returns the number of gates that any output depends on, in the
+// order in which they are walked.
+int64_t plan_backward(const GateProgram& p, int32_t tile, GateBack* back, int32_t* row_of, int32_t* freed) {
   const auto inputs = static_cast<int32_t>(p.inputs), gates = static_cast<int32_t>(p.gates);
-  const auto outputs = static_cast<int32_t>(p.outputs);
+  const auto outputs = static_cast<int32_t>(p.outputs), zeros = inputs + outputs;
   std::fill(row_of, row_of + inputs + gates, kNone);
   for (int32_t o = 0; o < outputs; ++o) row_of[inputs + gates - outputs + o] = inputs + o;
-  int32_t next = inputs + outputs, freed = 0;
+  Rows rows(zeros + 1, freed);
+  int64_t count = 0;
   for (int32_t i = gates - 1; i >= 0; --i) {
     const int32_t* wire = p.wires + 3 * static_cast<int64_t>(i);
     const int32_t result = row_of[inputs + i];
-    back[i] = {wire[0], wire[1], wire[2], result, 0, 0};
     if (result == kNone) continue;
-    const auto place = [&](int32_t signal) {
+    GateBack& gate = back[count++];
+    gate = {wire[0] * tile, wire[1] * tile, wire[2] * 4, result * tile, 0, 0, 0, 0};
+    const auto place = [&](int32_t signal, int32_t& from, int32_t& to) {
       int32_t& row = row_of[signal];
-      if (row != kNone) return row;
-      row = signal < inputs ? signal : freed > 0 ? free_rows[--freed] : next++;
-      return ~row;
+      from = (row == kNone ? zeros : row) * tile;
+      if (row == kNone) row = signal < inputs ? signal : rows.take();
+      to = row * tile;
     };
-    back[i].to_a = place(wire[0]);
-    back[i].to_b = place(wire[1]);
-    free_rows[freed++] = result;
+    place(wire[0], gate.from_a, gate.to_a);
+    place(wire[1], gate.from_b, gate.to_b);
+    rows.give(result);
   }
+  return count;
 }
 
 }  // namespace
@@ -108,13 +172,12 @@ constexpr int64_t kLanes = HWY_LANES(T);
 // ------------------------------------------------------------------------------------------------------------
 
 template <int kVectors, class T>
-HWY_NOINLINE void forward(const GateProgram& p, const T* HWY_RESTRICT coefficients, T* signals) {
-  constexpr int64_t kTile = kVectors * kLanes<T>;
+HWY_NOINLINE void forward(const GateStep* HWY_RESTRICT steps, int64_t count, const T* HWY_RESTRICT coefficients,
+                          T* signals) {
   const D<T> d;
-  const int32_t* wire = p.wires;
-  T* result = signals + p.inputs * kTile;
-  for (int64_t i = 0; i < p.gates; ++i, wire += 3, result += kTile) {
-    const T *a = signals + wire[0] * kTile, *b = signals + wire[1] * kTile, *c = coefficients + 4 * wire[2];
+  for (const GateStep* s = steps; s < steps + count; ++s) {
+    const T *a = signals + s->a, *b = signals + s->b, *c = coefficients + s->coefficients;
+    T* result = signals + s->result;
     const V<T> c0 = hn::Set(d, c[0]), c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]), c3 = hn::Set(d, c[3]);
     HWY_UNROLL(16)
     for (int v = 0; v < kVectors; ++v) {
@@ -147,45 +210,38 @@ HWY_INLINE void add_sums(const V<T>& s0, const V<T>& s1, const V<T>& s2, const V
   }
 }
 
-// From the outputs' rows of the gradient area to the inputs'. What is written for the first time is not read: a mask
-// takes the place of clearing.
+// From the outputs' rows of the gradient area to the inputs'.
 template <int kVectors, class T>
-HWY_NOINLINE void backward(const GateProgram& p, const GateBack* back, const T* HWY_RESTRICT coefficients,
+HWY_NOINLINE void backward(const GateBack* HWY_RESTRICT back, int64_t count, const T* HWY_RESTRICT coefficients,
                            const T* HWY_RESTRICT signals, T* gradients, T* HWY_RESTRICT sums) {
-  constexpr int64_t kTile = kVectors * kLanes<T>;
   const D<T> d;
-  const V<T> zero = hn::Zero(d), ones = hn::VecFromMask(d, hn::Eq(zero, zero));
-  for (int64_t i = p.gates - 1; i >= 0; --i) {
-    const GateBack& gate = back[i];
-    if (gate.result < 0) continue;
-    const T *a = signals + gate.a * kTile, *b = signals + gate.b * kTile, *c = coefficients + 4 * gate.row;
-    const T* g = gradients + gate.result * kTile;
-    T* to_a = gradients + (gate.to_a < 0 ? ~gate.to_a : gate.to_a) * kTile;
-    T* to_b = gradients + (gate.to_b < 0 ? ~gate.to_b : gate.to_b) * kTile;
-    const V<T> keep_a = gate.to_a < 0 ? zero : ones, keep_b = gate.to_b < 0 ? zero : ones;
+  for (const GateBack* gate = back; gate < back + count; ++gate, sums += 4) {
+    const T *a = signals + gate->a, *b = signals + gate->b, *c = coefficients + gate->coefficients;
+    const T *g = gradients + gate->result, *from_a = gradients + gate->from_a, *from_b = gradients + gate->from_b;
+    T *to_a = gradients + gate->to_a, *to_b = gradients + gate->to_b;
     const V<T> c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]), c3 = hn::Set(d, c[3]);
-    V<T> s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+    V<T> s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
     HWY_UNROLL(16)
     for (int v = 0; v < kVectors; ++v) {
-      const V<T> x = hn::Load(d, a + v * kLanes<T>), y = hn::Load(d, b + v * kLanes<T>);
-      const V<T> dy = hn::Load(d, g + v * kLanes<T>), dy_x = hn::Mul(dy, x);
+      const int64_t at = v * kLanes<T>;
+      const V<T> x = hn::Load(d, a + at), y = hn::Load(d, b + at);
+      const V<T> dy = hn::Load(d, g + at), dy_x = hn::Mul(dy, x);
       s0 = hn::Add(s0, dy);
       s1 = hn::Add(s1, dy_x);
       s2 = hn::MulAdd(dy, y, s2);
       s3 = hn::MulAdd(dy_x, y, s3);
-      T* da = to_a + v * kLanes<T>;
-      T* db = to_b + v * kLanes<T>;  // may be da: a gate may read one signal twice
-      hn::Store(hn::MulAdd(dy, hn::MulAdd(c3, y, c1), hn::And(keep_a, hn::Load(d, da))), d, da);
-      hn::Store(hn::MulAdd(dy, hn::MulAdd(c3, x, c2), hn::And(keep_b, hn::Load(d, db))), d, db);
+      hn::Store(hn::MulAdd(dy, hn::MulAdd(c3, y, c1), hn::Load(d, from_a + at)), d, to_a + at);
+      // Behind the store: from_b is to_a where a gate reads one signal twice.
+      hn::Store(hn::MulAdd(dy, hn::MulAdd(c3, x, c2), hn::Load(d, from_b + at)), d, to_b + at);
     }
-    add_sums<T>(s0, s1, s2, s3, sums + 4 * gate.row);
+    add_sums<T>(s0, s1, s2, s3, sums);
   }
 }
 
 template <class T>
 struct TileLoops {
-  void (*forward)(const GateProgram&, const T*, T*);
-  void (*backward)(const GateProgram&, const GateBack*, const T*, const T*, T*, T*);
+  void (*forward)(const GateStep*, int64_t, const T*, T*);
+  void (*backward)(const GateBack*, int64_t, const T*, const T*, T*, T*);
 };
 
 // The loops for tiles of so many lanes.
@@ -204,41 +260,66 @@ template <class T>
 struct Bench {
   T* signals;              // of the tile
   T* gradients = nullptr;  // of the tile, on the way back
+  T* sums = nullptr;  // [groups][walked][4]: in the order of the walk back, which memory likes better than any other
+  const GateStep* steps;
   const GateBack* back = nullptr;
-  T* sums = nullptr;  // [groups][rows][4]
+  int64_t count, walked = 0;  // gates of steps, and of back
+  TileLoops<T> loops;
+
+  void forward(const T* coefficients) const { loops.forward(steps, count, coefficients, signals); }
+  void backward(const T* coefficients, int64_t group) const {
+    loops.backward(back, walked, coefficients, signals, gradients, sums + group * walked * 4);
+  }
 };
 
 template <class T>
 Bench<T> set_up(const GateProgram& p, const Tiling& tiling, bool backward, Pieces& pieces, const Team& team) {
   Bench<T> bench;
-  const int64_t signals = p.inputs + p.gates;
-  T* all = pieces.take<T>(signals * tiling.tile * team.size());
-  bench.signals = all + signals * tiling.tile * team.rank();
-  if (!backward) return bench;
-  T* gradients = pieces.take<T>(signals * tiling.tile * team.size());
-  bench.gradients = gradients + signals * tiling.tile * team.rank();
+  const int64_t signals = p.inputs + p.gates, tile = tiling.tile;
+  auto* plan_size = pieces.take<int64_t>(1);
+  bench.loops = loops_for<T>(tile);
+  bench.signals = pieces.take<T>(signals * tile * team.size()) + signals * tile * team.rank();
+  auto* steps = pieces.take<GateStep>(p.gates);
+  auto* row_of = pieces.take<int32_t>(2 * signals);
+  auto* freed = pieces.take<int32_t>(signals);
+  bench.steps = steps;
+  if (!backward) {
+    if (team.rank() == 0) *plan_size = plan_forward_only(p, static_cast<int32_t>(tile), steps, row_of, freed);
+    team.barrier();
+    bench.count = *plan_size;
+    return bench;
+  }
+  T* gradients = pieces.take<T>((signals + 1) * tile * team.size());
+  bench.gradients = gradients + (signals + 1) * tile * team.rank();
   auto* back = pieces.take<GateBack>(p.gates);
-  auto* row_of = pieces.take<int32_t>(signals);
-  auto* free_rows = pieces.take<int32_t>(signals);
-  if (team.rank() == 0) plan_backward(p, back, row_of, free_rows);
+  if (team.rank() == 0) {
+    plan_forward(p, static_cast<int32_t>(tile), steps);
+    *plan_size = plan_backward(p, static_cast<int32_t>(tile), back, row_of, freed);
+  }
+  std::fill_n(bench.gradients + (p.inputs + p.outputs) * tile, tile, T(0));
   bench.back = back;
-  bench.sums = pieces.take<T>(tiling.groups * p.rows * 4);
-  const auto [first, last] = team.share(tiling.groups);
-  std::fill(bench.sums + first * p.rows * 4, bench.sums + last * p.rows * 4, T(0));
+  bench.count = p.gates;
+  bench.sums = pieces.take<T>(tiling.groups * p.gates * 4);
   team.barrier();
+  bench.walked = *plan_size;
+  const auto [first, last] = team.share(tiling.groups);
+  std::fill(bench.sums + first * bench.walked * 4, bench.sums + last * bench.walked * 4, T(0));
   return bench;
 }
 
-// The sums of all groups, in their order.
+// The sums of all groups, in their order, and of all gates that share a row, in that of the walk.
 template <class T>
-void add_groups(const GateProgram& p, const Tiling& tiling, const T* sums, T* result, const Team& team) {
+void add_up(const GateProgram& p, const Tiling& tiling, const Bench<T>& bench, T* result, const Team& team) {
   team.barrier();
-  const auto [first, last] = team.share(p.rows * 4);
-  for (int64_t k = first; k < last; ++k) {
-    T sum = 0;
-    for (int64_t g = 0; g < tiling.groups; ++g) sum += sums[g * p.rows * 4 + k];
-    result[k] = sum;
-  }
+  const auto [first, last] = team.share(bench.walked * 4);
+  for (int64_t g = 1; g < tiling.groups; ++g)
+    for (int64_t k = first; k < last; ++k) bench.sums[k] += bench.sums[g * bench.walked * 4 + k];
+  team.barrier();
+  if (team.rank() != 0) return;
+  std::fill(result, result + p.rows * 4, T(0));
+  if (tiling.groups == 0) return;
+  for (int64_t i = 0; i < bench.walked; ++i)
+    for (int64_t k = 0; k < 4; ++k) result[bench.back[i].coefficients + k] += bench.sums[4 * i + k];
 }
 
 // Calls f(tile, group) for this member's tiles: those of its groups.
@@ -272,36 +353,33 @@ void from_lanes(const T* lanes, int64_t n, int64_t count, int64_t tile, T* rows)
 template <class T>
 void network_all(const GateNetwork<T>& n, void* scratch, const Team& team) {
   const GateProgram& p = n.program;
-  const Tiling tiling(p, n.batch, sizeof(T));
+  const Tiling tiling(p, n.batch, false, sizeof(T));
   Pieces pieces(scratch);
   const Bench<T> bench = set_up<T>(p, tiling, false, pieces, team);
-  const TileLoops<T> loops = loops_for<T>(tiling.tile);
   for_each_tile(tiling, team, [&](int64_t t, int64_t) {
     const int64_t row = t * tiling.tile, count = tiling.count(t);
     to_lanes(n.x + row * p.inputs, p.inputs, count, tiling.tile, bench.signals);
-    loops.forward(p, n.coefficients, bench.signals);
-    from_lanes(bench.signals + (p.inputs + p.gates - p.outputs) * tiling.tile, p.outputs, count, tiling.tile,
-               n.y + row * p.outputs);
+    bench.forward(n.coefficients);
+    from_lanes(bench.signals + p.inputs * tiling.tile, p.outputs, count, tiling.tile, n.y + row * p.outputs);
   });
 }
 
 template <class T>
 void network_grad_all(const GateNetworkGrad<T>& n, void* scratch, const Team& team) {
   const GateProgram& p = n.program;
-  const Tiling tiling(p, n.batch, sizeof(T));
+  const Tiling tiling(p, n.batch, true, sizeof(T));
   Pieces pieces(scratch);
   const Bench<T> bench = set_up<T>(p, tiling, true, pieces, team);
-  const TileLoops<T> loops = loops_for<T>(tiling.tile);
   for_each_tile(tiling, team, [&](int64_t t, int64_t group) {
     const int64_t row = t * tiling.tile, count = tiling.count(t);
     to_lanes(n.x + row * p.inputs, p.inputs, count, tiling.tile, bench.signals);
-    loops.forward(p, n.coefficients, bench.signals);
+    bench.forward(n.coefficients);
     std::fill(bench.gradients, bench.gradients + p.inputs * tiling.tile, T(0));  // some may be read by nobody
     to_lanes(n.dy + row * p.outputs, p.outputs, count, tiling.tile, bench.gradients + p.inputs * tiling.tile);
-    loops.backward(p, bench.back, n.coefficients, bench.signals, bench.gradients, bench.sums + group * p.rows * 4);
+    bench.backward(n.coefficients, group);
     from_lanes(bench.gradients, p.inputs, count, tiling.tile, n.dx + row * p.inputs);
   });
-  add_groups(p, tiling, bench.sums, n.dcoefficients, team);
+  add_up(p, tiling, bench, n.dcoefficients, team);
 }
 
 // Cells
@@ -369,13 +447,12 @@ template <class T>
 void automaton_all(const GateAutomaton<T>& a, void* scratch, const Team& team) {
   const GateProgram& p = a.program;
   const CellField& f = a.field;
-  const Tiling tiling(p, f.cells(), sizeof(T));
+  const Tiling tiling(p, f.cells(), false, sizeof(T));
   Pieces pieces(scratch);
   const Bench<T> bench = set_up<T>(p, tiling, false, pieces, team);
-  const TileLoops<T> loops = loops_for<T>(tiling.tile);
   const auto [begin, end] = team.share(f.elements());
   std::copy(a.state + begin, a.state + end, a.states + begin);
-  const T* outputs = bench.signals + (p.inputs + p.gates - p.outputs) * tiling.tile;
+  const T* outputs = bench.signals + p.inputs * tiling.tile;
   for (int64_t s = 0; s < f.steps; ++s) {
     const T* before = a.states + s * f.elements();
     T* after = a.states + (s + 1) * f.elements();
@@ -384,7 +461,7 @@ void automaton_all(const GateAutomaton<T>& a, void* scratch, const Team& team) {
     for_each_tile(tiling, team, [&](int64_t t, int64_t) {
       const int64_t first = t * tiling.tile, count = tiling.count(t);
       look_around(f, before, first, count, tiling.tile, bench.signals);
-      loops.forward(p, a.coefficients, bench.signals);
+      bench.forward(a.coefficients);
       for_each_channel_run(f, first, count, [&](int64_t c, int64_t lane, int64_t at, int64_t cell, int64_t n) {
         const T* next = outputs + c * tiling.tile + lane;
         if (fire == nullptr) {
@@ -428,11 +505,10 @@ template <class T>
 void automaton_grad_all(const GateAutomatonGrad<T>& a, void* scratch, const Team& team) {
   const GateProgram& p = a.program;
   const CellField& f = a.field;
-  const Tiling tiling(p, f.cells(), sizeof(T));
+  const Tiling tiling(p, f.cells(), true, sizeof(T));
   Pieces pieces(scratch);
   T* inputs = pieces.take<T>(9 * f.channels * tiling.padded());  // gradients by all cells' inputs
   const Bench<T> bench = set_up<T>(p, tiling, true, pieces, team);
-  const TileLoops<T> loops = loops_for<T>(tiling.tile);
   const auto [begin, end] = team.share(f.elements());
   const T* wanted = a.dstates + f.steps * f.elements();
   std::copy(wanted + begin, wanted + end, a.dstate + begin);
@@ -445,21 +521,21 @@ void automaton_grad_all(const GateAutomatonGrad<T>& a, void* scratch, const Team
     for_each_tile(tiling, team, [&](int64_t t, int64_t group) {
       const int64_t first = t * tile, count = tiling.count(t);
       look_around(f, before, first, count, tile, bench.signals);
-      loops.forward(p, a.coefficients, bench.signals);
+      bench.forward(a.coefficients);
       std::fill(bench.gradients, bench.gradients + p.inputs * tile, T(0));
       if (count < tile) std::fill(outputs, outputs + p.outputs * tile, T(0));
       for_each_channel_run(f, first, count, [&](int64_t c, int64_t lane, int64_t at, int64_t cell, int64_t n) {
         T* to = outputs + c * tile + lane;
         for (int64_t i = 0; i < n; ++i) to[i] = fire == nullptr || fire[cell + i] != 0 ? a.dstate[at + i] : T(0);
       });
-      loops.backward(p, bench.back, a.coefficients, bench.signals, bench.gradients, bench.sums + group * p.rows * 4);
+      bench.backward(a.coefficients, group);
       for (int64_t k = 0; k < p.inputs; ++k)
         std::copy(bench.gradients + k * tile, bench.gradients + (k + 1) * tile, inputs + k * tiling.padded() + first);
     });
     team.barrier();
     look_back(f, inputs, tiling.padded(), fire, a.dstates + s * f.elements(), a.dstate, team);
   }
-  add_groups(p, tiling, bench.sums, a.dcoefficients, team);
+  add_up(p, tiling, bench, a.dcoefficients, team);
 }
 
 }  // namespace
@@ -484,25 +560,27 @@ namespace {
 
 size_t common_scratch(const GateProgram& p, const Tiling& tiling, bool backward, size_t element_size, int team) {
   Pieces pieces(nullptr);
-  const int64_t signals = p.inputs + p.gates, tiles = signals * tiling.tile * team;
-  pieces.take_bytes(tiles, element_size);
+  const int64_t signals = p.inputs + p.gates;
+  pieces.take_bytes(1, sizeof(int64_t));
+  pieces.take_bytes(signals * tiling.tile * team, element_size);
+  pieces.take_bytes(p.gates, sizeof(GateStep));
+  pieces.take_bytes(2 * signals, sizeof(int32_t));
+  pieces.take_bytes(signals, sizeof(int32_t));
   if (!backward) return pieces.used();
-  pieces.take_bytes(tiles, element_size);
+  pieces.take_bytes((signals + 1) * tiling.tile * team, element_size);
   pieces.take_bytes(p.gates, sizeof(GateBack));
-  pieces.take_bytes(signals, sizeof(int32_t));
-  pieces.take_bytes(signals, sizeof(int32_t));
-  pieces.take_bytes(tiling.groups * p.rows * 4, element_size);
+  pieces.take_bytes(tiling.groups * p.gates * 4, element_size);
   return pieces.used();
 }
 
 }  // namespace
 
 size_t gate_network_scratch(const GateProgram& p, int64_t batch, bool backward, size_t element_size, int team) {
-  return common_scratch(p, Tiling(p, batch, element_size), backward, element_size, team);
+  return common_scratch(p, Tiling(p, batch, backward, element_size), backward, element_size, team);
 }
 
 size_t gate_automaton_scratch(const GateProgram& p, const CellField& f, bool backward, size_t element_size, int team) {
-  const Tiling tiling(p, f.cells(), element_size);
+  const Tiling tiling(p, f.cells(), backward, element_size);
   Pieces pieces(nullptr);
   if (backward) pieces.take_bytes(9 * f.channels * tiling.padded(), element_size);
   return pieces.used() + common_scratch(p, tiling, backward, element_size, team);

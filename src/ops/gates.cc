@@ -15,6 +15,8 @@ using kernels::GateProgram;
 
 constexpr const char* kFused = "it computes the signals again and keeps none of them; second derivatives are not there";
 
+constexpr int64_t kMostGates = 1 << 24;  // places in a tile of 64 lanes are i32
+
 // Inputs i and i + 1 are the coefficients [rows, 4] and the wires [gates, 3].
 GateProgram program_of(const Call& call, int i, int64_t inputs, int64_t outputs) {
   return {.inputs = inputs, .gates = call.in(i + 1).size(0), .outputs = outputs, .rows = call.in(i).size(0)};
@@ -28,6 +30,8 @@ void require_program(const Call& call, int i, int64_t outputs) {
   if (wires.dtype() != kI32 || wires.rank() != 2 || wires.size(1) != 3)
     fail(call, "the wires are " + to_string(wires.shape()) + " of " + name(wires.dtype()),
          "they must be i32 [gates, 3]: two signals and a row of the coefficients");
+  if (wires.size(0) > kMostGates)
+    fail(call, std::to_string(wires.size(0)) + " gates", "a network has up to " + std::to_string(kMostGates));
   if (outputs < 1 || outputs > wires.size(0))
     fail(call, std::to_string(outputs) + " outputs of " + std::to_string(wires.size(0)) + " gates",
          "the last gates are the outputs");
