@@ -82,7 +82,8 @@ void Suite::set_threads(int n) {
   for (const auto& setter : setters_) setter(n);
 }
 
-void Suite::compare(const std::string& label, const std::function<void()>& ingot, const std::vector<Contender>& peers) {
+void Suite::compare(const std::string& label, const std::function<void()>& ingot, const std::vector<Contender>& peers,
+                    const Amount& amount) {
   if (!wants(label)) return;
   std::vector<Contender> all{{"ingot", ingot}};
   all.insert(all.end(), peers.begin(), peers.end());
@@ -99,8 +100,15 @@ void Suite::compare(const std::string& label, const std::function<void()>& ingot
   }
   const nlohmann::json start{{"suite", name_}, {"case", label}, {"threads", current_threads_}, {"ingot_us", micros[0]}};
   if (peers.empty()) {
-    std::printf("%-44s %7d %11.3f\n", label.c_str(), current_threads_, micros[0]);
-    rows_.push_back(start);
+    nlohmann::json row = start;
+    char note[64] = "";
+    if (amount.count > 0) {
+      const double per_second = amount.count / micros[0] * 1e6;
+      row.update({{"per_second", per_second}, {"unit", amount.unit}});
+      std::snprintf(note, sizeof note, "  %.1f G %s/s", per_second * 1e-9, amount.unit.c_str());
+    }
+    std::printf("%-44s %7d %11.3f%s\n", label.c_str(), current_threads_, micros[0], note);
+    rows_.push_back(row);
   }
   for (size_t i = 1; i < all.size(); i++) {
     const Contender& peer = all[i];

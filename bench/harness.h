@@ -19,6 +19,12 @@ struct Contender {
   bool yardstick = false;  // something to compare with that is no peer: stays out of the summary
 };
 
+/// What a run gets done: so much of a unit (1e9 "gates"). Printed and kept per second, for cases without peers.
+struct Amount {
+  double count = 0;
+  std::string unit = {};
+};
+
 /// Options of every suite: --threads N (default: 1 and then all cores), --json FILE, --filter TEXT, --seconds S per
 /// contender.
 struct Options {
@@ -28,7 +34,8 @@ struct Options {
 };
 
 /// Collects rows `{"suite","case","threads","ingot_us","peer","peer_us","ratio"}`, prints them as a table. A peer with
-/// settings adds `"setting"`; a case without peers has only `"ingot_us"`.
+/// settings adds `"setting"`; a case without peers has only `"ingot_us"`, and with an amount `"per_second"` and
+/// `"unit"`.
 class Suite {
  public:
   Suite(const char* name, int argc, char** argv);
@@ -40,7 +47,8 @@ class Suite {
   /// Does the filter let this case through?
   bool wants(const std::string& label) const { return label.find(options_.filter) != std::string::npos; }
   /// Measures Ingot against its peers; skipped if the filter does not match.
-  void compare(const std::string& label, const std::function<void()>& ingot, const std::vector<Contender>& peers = {});
+  void compare(const std::string& label, const std::function<void()>& ingot, const std::vector<Contender>& peers = {},
+               const Amount& amount = {});
 
  private:
   std::string name_;

@@ -36,9 +36,9 @@ std::vector<uint32_t> support(const Circuit& circuit);
 struct SimplifyOptions {
   bool dont_cares = true;       // replace gates by functions that differ only where no output can see it
   bool prove = true;            // prove every pass; an Error if one is wrong
-  bool unused_channels = true;  // channels of a cell rule that never reach the visible ones become false
-  int32_t rounds = 24;          // tries to leave a local optimum by a random detour; the best result counts
-  uint64_t seed = 1;            // of those tries
+  bool unused_channels = true;  // channels of a cell rule that never reach the visible ones keep their state
+  int32_t rounds = 8;           // random orders in which gates are replaced; the best result counts; 0: replace none
+  uint64_t seed = 1;            // of those orders
 };
 
 /// What one pass left.

@@ -1,6 +1,7 @@
 #include "gates/bit_program.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -20,6 +21,7 @@ struct Step {
   int operands = 2;  // 2, or 4 for trees
   uint32_t out = 0;
   uint32_t in[4] = {};
+  uint32_t second = 0;  // the other result of twins
 };
 
 struct Form {
@@ -122,10 +124,32 @@ class Compiler {
       const Gate& g = network_.gate(n);
       if (inside[g.a] || inside[g.b])
         steps_.push_back(tree(n, inside[g.a], inside[g.b]));
-      else
+      else if (keep_ || !join_twin(n))
         steps_.push_back(single(g.function, n, g.a, g.b));
     }
     program_.gates = static_cast<int64_t>(network_.gates.size());
+  }
+
+  // Makes one instruction of this gate and of one before it that reads the same.
+  bool join_twin(uint32_t n) {
+    const Gate& g = network_.gate(n);
+    if (part_of(g.function) == kernels::kBitLeaf) return false;
+    const auto [other, alone] = alone_.try_emplace(std::pair(g.a, g.b), steps_.size());
+    if (alone) return false;
+    Step& step = steps_[other->second];
+    Gate first = network_.gate(step.out), second = g;
+    uint32_t first_node = step.out, second_node = n;
+    alone_.erase(other);
+    if (part_of(first.function) > part_of(second.function)) {
+      std::swap(first, second);
+      std::swap(first_node, second_node);
+    }
+    uint32_t a = g.a, b = g.b;  // of twins, "a ∧ ¬b" always has them in this order, but for the second of two
+    if (first.function == Function::kNotAnd ||
+        (first.function != Function::kAndNot && second.function == Function::kNotAnd))
+      std::swap(a, b);
+    step = {kernels::bit_twins(part_of(first.function), part_of(second.function)), 2, first_node, {a, b}, second_node};
+    return true;
   }
 
   Step tree(uint32_t n, bool a_inside, bool b_inside) const {
@@ -189,6 +213,10 @@ class Compiler {
       if (step.out < network_.nodes()) operand[step.out] = take(step.out, free, slots);
       program_.code.insert(program_.code.end(), {step.kind, static_cast<BitCode>(operand[step.out])});
       program_.code.insert(program_.code.end(), in, in + step.operands);
+      if (step.second != 0) {
+        operand[step.second] = take(step.second, free, slots);
+        program_.code.push_back(static_cast<BitCode>(operand[step.second]));
+      }
       if (step.out < network_.nodes() && own_output_[step.out] < 0 && last[step.out] <= s)  // nobody reads it
         free.push_back(operand[step.out]);
     }
@@ -216,6 +244,7 @@ class Compiler {
   std::vector<uint32_t> readers_;
   std::vector<int64_t> own_output_;  // of a node: the output that it is written to, or -1
   std::vector<Step> steps_;
+  std::map<std::pair<uint32_t, uint32_t>, size_t> alone_;  // steps of one gate, by what they read
   BitProgram program_;
 };
 

@@ -42,7 +42,7 @@ class Walk {
   }
 
   Network run() {
-    for (int64_t move = 0; move < options_.moves && work_ < options_.work && !network_.gates.empty(); move++) {
+    for (int64_t move = 0; move<options_.moves&& * options_.work> 0 && !network_.gates.empty(); move++) {
       const uint32_t node = network_.first_gate() + dice_.below(network_.gates.size());
       if (const std::optional<Edit> edit = find(node)) accept(*edit);
     }
@@ -60,6 +60,7 @@ class Walk {
     Network next = rebuilt(network_, &edit);
     if (next.gates.size() > network_.gates.size()) return;
     if (!tables_.complete()) {
+      *options_.work -= kPairsOfSat;
       std::vector<bool> counterexample;
       if (!same_outputs(network_, next, counterexample)) {
         if (!counterexample.empty()) {
@@ -124,10 +125,20 @@ class Walk {
     Edit edit{.node = node};
     if (single(target, edit)) return edit;
     divisors_.erase(std::find(divisors_.begin(), divisors_.end(), 0U));
+    if (divisors_.size() > kMostDivisors) keep_nearest(node);
     own_ = dying == 1 ? network_.gate(node) : Gate{};
     if (pair(target, edit)) return edit;
     if (dying >= 2 && two_gates(target, edit)) return edit;
     return std::nullopt;
+  }
+
+  // Nodes are numbered from depth to depth, so neighbours by number mostly are neighbours by wires.
+  void keep_nearest(uint32_t node) {
+    const auto distance = [node](uint32_t n) { return n < node ? node - n : n - node; };
+    std::nth_element(divisors_.begin(), divisors_.begin() + kMostDivisors, divisors_.end(),
+                     [&](uint32_t x, uint32_t y) { return distance(x) < distance(y); });
+    divisors_.resize(kMostDivisors);
+    dice_.shuffle(divisors_);
   }
 
   bool single(const Target& target, Edit& edit) {
@@ -157,7 +168,7 @@ class Walk {
       const uint64_t* x = tables_.of(divisors_[i]);
       for (size_t w = 0; w < words; w++)
         parts[w] = {target.on[w] & x[w], target.off[w] & x[w], target.on[w] & ~x[w], target.off[w] & ~x[w]};
-      work_ += static_cast<double>(i);
+      *options_.work -= static_cast<double>(i);
       for (size_t j = 0; j < i; j++) {
         const int function = fit(parts, tables_.of(divisors_[j]));
         if (function < 0) continue;
@@ -189,8 +200,8 @@ class Walk {
   bool two_gates(const Target& target, Edit& edit) {
     own_ = {};
     const size_t words = tables_.words();
-    double budget = work_ + kPairsOfTwo;
-    for (size_t i = 0; i < divisors_.size() && work_ < budget; i++) {
+    const double enough = *options_.work - kPairsOfTwo;
+    for (size_t i = 0; i < divisors_.size() && *options_.work > enough; i++) {
       const uint32_t n = divisors_[i];
       const uint64_t* x = tables_.of(n);
       bool covers = true, covered = true, negation_covers = true, negation_covered = true;
@@ -221,13 +232,13 @@ class Walk {
     return false;
   }
 
-  static constexpr double kPairsOfTwo = 60'000;
+  static constexpr double kPairsOfTwo = 60'000, kPairsOfSat = 200'000;
+  static constexpr size_t kMostDivisors = 200;  // for two at a time
   static constexpr size_t kXorDivisors = 60;
   ResubstituteOptions options_;
   Dice dice_;
   Network network_;
   Tables tables_;
-  double work_ = 0;
   Gate own_ = {};
   std::vector<uint32_t> fanouts_, divisors_;
   std::vector<bool> forbidden_;

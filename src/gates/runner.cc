@@ -15,6 +15,8 @@ namespace {
 
 using kernels::kBitGrain;
 
+constexpr int64_t kTileRows = kBitGrain;  // members and tiles meet between whole grains
+
 constexpr int64_t up(int64_t n, int64_t grain) { return (n + grain - 1) / grain * grain; }
 
 // Counted, aligned memory that grows when asked for more.
@@ -81,6 +83,12 @@ class Machine {
     const auto* code = program_.code.data();
     kernels::run_bits({code, code + program_.code.size(), operands.data(), moving, words, block_});
   }
+  /// Of a cell rule: does it look at a channel's neighbours to the left or right?
+  bool reads_sides(int64_t channel) const {
+    bool any = false;
+    for (int64_t k = 0; k < 9; k++) any = any || (k % 3 != 1 && program_.reads[static_cast<size_t>(9 * channel + k)]);
+    return any;
+  }
   /// Is this worth waking the others?
   bool wide(int64_t words) const { return words * (program_.gates + 8) > 400'000; }
 
@@ -97,66 +105,77 @@ class Machine {
 }  // namespace
 
 // The planes of a grid while it is stepped. A plane has the rows of all samples, each with a row of its border above
-// and below, and some space at both ends: what the first and the last row read beyond counts for nothing.
+// and below, and some space at both ends: what the first and the last row read beyond counts for nothing. Neighbours to
+// the left and right are made tile by tile, by every member for itself.
 struct Runner::Impl {
   Impl(const Circuit& c, const RunnerOptions& o) : circuit(c), options(o), plain(c, o.keep_copies) {}
   Circuit circuit;
   RunnerOptions options;
   Machine plain;
   std::unique_ptr<Machine> masked;
-  Words planes, tail;
-  int64_t rows = 0, row_words = 0, plane_words = 0, front = 0;
+  Words planes, sides, tail;
+  int64_t rows = 0, row_words = 0, plane_words = 0, front = 0, tile = 0, side_words = 0;
 
-  enum Kind { kNow, kNext, kLeft, kRight };
-  uint64_t* plane(int kind, int64_t channel) const {
-    return planes.data() + (kind * circuit.cell->channels + channel) * plane_words + front;
+  int64_t channels() const { return circuit.cell->channels; }
+  /// The state in even steps, and in odd ones; behind them, as one more channel, which cells fire.
+  uint64_t* plane(int odd, int64_t channel) const {
+    return planes.data() + (odd * channels() + channel) * plane_words + front;
   }
-  uint64_t* mask() const { return plane(kRight + 1, 0); }
+  uint64_t* mask() const { return plane(1, channels()); }
+  uint64_t* side(const Team& team, int right, int64_t channel) const {
+    return sides.data() + ((team.rank() * 2 + right) * channels() + channel) * side_words;
+  }
 
-  void lay_out(const Grid& grid) {
+  void lay_out(const Grid& grid, int members) {
+    constexpr int64_t kSideWords = 512;  // in the first cache, beside slots and rows
     row_words = grid.row_words();
     rows = grid.batch() * (grid.height() + 2);
-    front = up(row_words, kBitGrain);
-    plane_words = front + up(rows * row_words, kBitGrain) + up(row_words, kBitGrain);
-    planes.reserve((4 * circuit.cell->channels + 1) * plane_words);
+    front = up(row_words + 1, kBitGrain);
+    plane_words = front + up(rows * row_words, kBitGrain) + up(row_words + 1, kBitGrain);
+    planes.reserve((2 * channels() + 1) * plane_words);
+    tile = std::max(kSideWords / (2 * channels() * row_words) / kTileRows, int64_t{1}) * kTileRows;
+    side_words = up((tile + 2) * row_words, kBitGrain) + 3 * kBitGrain;  // no power of two, as with slots
+    sides.reserve(members * 2 * channels() * side_words);
   }
 
   template <class Copy>
-  void each_row(const Grid& grid, int kind, const Copy& copy) const {
+  void each_row(const Grid& grid, int odd, const Copy& copy) const {
     for (int64_t b = 0; b < grid.batch(); b++)
-      for (int64_t c = 0; c < circuit.cell->channels; c++)
+      for (int64_t c = 0; c < channels(); c++)
         for (int64_t y = 0; y < grid.height(); y++)
-          copy(plane(kind, c) + (b * (grid.height() + 2) + y + 1) * row_words, b, c, y);
+          copy(plane(odd, c) + (b * (grid.height() + 2) + y + 1) * row_words, b, c, y);
   }
 
-  // Rows [first, last) of every channel: the border's from the other side, then left and right neighbours.
-  void prepare(int now, const Grid& grid, int64_t first, int64_t last) const {
-    const bool wrap = circuit.cell->border == Border::kWrap;
-    const int64_t height = grid.height(), period = height + 2;
-    for (int64_t c = 0; c < circuit.cell->channels; c++) {
-      uint64_t* words = plane(now, c);
-      for (int64_t r = first; r < last; r++) {
-        if (r % period != 0 && r % period != period - 1) continue;
-        const int64_t from = r % period == 0 ? r + height : r - height;
-        if (wrap)
-          std::copy_n(words + from * row_words, row_words, words + r * row_words);
-        else
-          std::fill_n(words + r * row_words, row_words, 0);
+  // The rows above and below every sample: those of the other side, or nothing.
+  void make_borders(int odd, const Grid& grid, const Team& team) const {
+    const int64_t height = grid.height();
+    const auto [first, last] = team.share(grid.batch() * channels());
+    for (int64_t i = first; i < last; i++) {
+      uint64_t* sample = plane(odd, i % channels()) + i / channels() * (height + 2) * row_words;
+      uint64_t* below = sample + (height + 1) * row_words;
+      if (circuit.cell->border == Border::kWrap) {
+        std::copy_n(sample + height * row_words, row_words, sample);
+        std::copy_n(sample + row_words, row_words, below);
+      } else {
+        std::fill_n(sample, row_words, 0);
+        std::fill_n(below, row_words, 0);
       }
-      const int64_t at = first * row_words;
-      kernels::shift_rows(words + at, plane(kLeft, c) + at, plane(kRight, c) + at, last - first, row_words,
-                          grid.width(), wrap);
     }
   }
 
-  void compute(Machine& machine, int now, const Team& team) const {
-    const auto [first, last] = team.share(up(rows * row_words, kBitGrain), kBitGrain);
-    const int64_t inputs = 9 * circuit.cell->channels, shown = machine.program().inputs;
-    machine.run(team, last - first, [&, first = first](int64_t i) {
-      if (i >= shown) return plane(kNext - now, i - shown) + first;
-      if (i >= inputs) return mask() + first;
-      const int64_t channel = i / 9, dy = i % 9 / 3 - 1, dx = i % 3;
-      return plane(dx == 0 ? kLeft : dx == 1 ? now : kRight, channel) + first + dy * row_words;
+  // The next state of rows [first, last), at most a tile.
+  void compute(Machine& machine, int odd, int64_t first, int64_t last, const Grid& grid, const Team& team) const {
+    const int64_t inputs = 9 * channels(), outputs = machine.program().inputs, start = first * row_words;
+    for (int64_t c = 0; c < channels(); c++)
+      if (machine.reads_sides(c))
+        kernels::shift_rows(plane(odd, c) + start - row_words, side(team, 0, c), side(team, 1, c), last - first + 2,
+                            row_words, grid.width(), circuit.cell->border == Border::kWrap);
+    machine.run(team, up((last - first) * row_words, kBitGrain), [&](int64_t i) {
+      if (i >= outputs) return plane(1 - odd, i - outputs) + start;
+      if (i >= inputs) return mask() + start;
+      const int64_t channel = i / 9, dy = i % 9 / 3 - 1, dx = i % 3 - 1;
+      if (dx == 0) return plane(odd, channel) + start + dy * row_words;
+      return side(team, dx > 0 ? 1 : 0, channel) + (1 + dy) * row_words;
     });
   }
 
@@ -174,21 +193,23 @@ struct Runner::Impl {
                   std::to_string(circuit.cell->channels) + " — make a grid with the rule's channels");
   }
 
-  // Steps of the grid. draw(rows [first, last)) makes the masks of a step; null: every cell fires.
+  // Steps of the grid. draw(step, first, last) makes the masks of a step in these rows.
   template <class Draw>
   void step(Grid& grid, int64_t steps, const Draw& draw, bool with_fires) {
-    lay_out(grid);
-    each_row(grid, kNow,
+    const int members = threads();
+    lay_out(grid, members);
+    each_row(grid, 0,
              [&](uint64_t* to, int64_t b, int64_t c, int64_t y) { std::copy_n(grid.row(b, c, y), row_words, to); });
-    Machine& chosen = machine(with_fires, threads());
+    Machine& chosen = machine(with_fires, members);
     parallel(chosen.wide(rows * row_words), [&](const Team& team) {
-      const auto [first, last] = team.share(rows);
+      const auto [first, last] = team.share(rows, kTileRows);
       for (int64_t s = 0; s < steps; s++) {
-        const int now = static_cast<int>(s % 2);
-        prepare(now, grid, first, last);
+        const int odd = static_cast<int>(s % 2);
+        make_borders(odd, grid, team);
         if (with_fires) draw(s, first, last);
         team.barrier();
-        compute(chosen, now, team);
+        for (int64_t row = first; row < last; row += tile)
+          compute(chosen, odd, row, std::min(last, row + tile), grid, team);
         team.barrier();
       }
     });

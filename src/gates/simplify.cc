@@ -1,5 +1,6 @@
 #include "ingot/simplify.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -12,6 +13,9 @@ namespace ingot::gates {
 namespace {
 
 double seconds_since(int64_t start) { return static_cast<double>(now_ns() - start) * 1e-9; }
+
+constexpr double kWork = 1e8;     // pairs of signals that resubstitution looks at, in all: about half a second
+constexpr int64_t kMoves = 3000;  // of a round
 
 // Channels that the visible ones never depend on keep their state: that takes no gates.
 Circuit without_unused_channels(Circuit circuit) {
@@ -57,8 +61,7 @@ class Passes {
 
 Simplified simplify(const Circuit& circuit, const SimplifyOptions& options) {
   check(circuit);
-  if (options.rounds < 0)
-    throw Error("simplify: " + std::to_string(options.rounds) + " rounds — give a number of tries, 0 for none");
+  if (options.rounds < 0) throw Error("simplify: " + std::to_string(options.rounds) + " rounds — give 0 or more");
   Passes passes(circuit, options);
   int64_t start = now_ns();
   if (circuit.cell && options.unused_channels)
@@ -73,17 +76,23 @@ Simplified simplify(const Circuit& circuit, const SimplifyOptions& options) {
   network = merge_equal(network);
   passes.run("equal signals", network, start);
 
+  if (options.rounds == 0) return passes.take();
+  double work = kWork;
+  const auto gates = static_cast<int64_t>(network.gates.size());
+  const int64_t moves = std::max(std::min(kMoves, 40 * gates), 4 * gates);
   start = now_ns();
-  network = resubstitute(
-      network, {.dont_cares = false, .moves = 4 * static_cast<int64_t>(network.gates.size()), .seed = options.seed});
-  passes.run("resubstitution", network, start);
-  if (!options.dont_cares) return passes.take();
+  Network best =
+      resubstitute(network, {.dont_cares = options.dont_cares, .moves = moves, .seed = options.seed, .work = &work});
+  passes.run(options.dont_cares ? "resubstitution, don't-cares" : "resubstitution", best, start);
+  if (options.rounds == 1) return passes.take();
   start = now_ns();
-  network = resubstitute(network, {.moves = 4 * static_cast<int64_t>(network.gates.size()), .seed = options.seed});
-  passes.run("don't-cares", network, start);
-  start = now_ns();
-  network = resubstitute(network, {.moves = 1000 * static_cast<int64_t>(options.rounds), .seed = options.seed});
-  passes.run("detours", network, start);
+  for (int32_t round = 1; round < options.rounds; round++) {
+    const uint64_t seed = options.seed + static_cast<uint64_t>(round) * 0x9E3779B97F4A7C15ULL;
+    Network other =
+        resubstitute(network, {.dont_cares = options.dont_cares, .moves = moves, .seed = seed, .work = &work});
+    if (other.gates.size() < best.gates.size()) best = std::move(other);
+  }
+  passes.run("the same in other orders", best, start);
   return passes.take();
 }
 

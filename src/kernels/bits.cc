@@ -91,12 +91,30 @@ const BitCode* run_tree(const BitCode* at, const BitCode*, uint64_t* const* oper
   return at + kBitTreeCodes;
 }
 
+template <BitPart kFirst, BitPart kSecond>
+const BitCode* run_twins(const BitCode* at, const BitCode*, uint64_t* const* operands, int64_t words) {
+  const D d;
+  uint64_t *out = operands[at[1]], *second = operands[at[4]];
+  const uint64_t *a = operands[at[2]], *b = operands[at[3]];
+  for (int64_t w = 0; w < words; w += kLanes) {
+    const V x = hn::LoadU(d, a + w), y = hn::LoadU(d, b + w);
+    hn::StoreU(part<kFirst>(x, y), d, out + w);
+    hn::StoreU(kFirst == kSecond ? part<kSecond>(y, x) : part<kSecond>(x, y), d, second + w);
+  }
+  return at + kBitTwinCodes;
+}
+
 using Instruction = const BitCode* (*)(const BitCode*, const BitCode*, uint64_t* const*, int64_t);
 
 template <int kKind>
 constexpr Instruction instruction() {
   if constexpr (kKind < kBitTrees) {
     return run_single<kKind>;
+  } else if constexpr (kKind >= kBitTwins) {
+    constexpr auto kFirst = static_cast<BitPart>((kKind - kBitTwins) / (kBitParts - 1) + 1);
+    constexpr auto kSecond = static_cast<BitPart>((kKind - kBitTwins) % (kBitParts - 1) + 1);
+    if constexpr (has_bit_twins(kFirst, kSecond)) return run_twins<kFirst, kSecond>;
+    return nullptr;
   } else {
     constexpr int kTree = kKind - kBitTrees;
     constexpr auto kRoot = static_cast<BitPart>(kTree / (kBitParts * kBitParts) + 1);

@@ -6,7 +6,7 @@
 
 namespace ingot::kernels {
 
-// An instruction is a kind and the operands' numbers: kind, out, a, b, and for trees c, d.
+// An instruction is a kind and the operands' numbers: kind, out, a, b; for trees c, d; for twins the second out.
 using BitCode = uint16_t;
 
 /// Instructions of one gate. Those of one operand have it twice.
@@ -25,7 +25,7 @@ enum BitKind : BitCode {
   kBitXnor,
   kBitTrees,  // from here on: several gates
 };
-constexpr int kBitCodes = 4, kBitTreeCodes = 6;
+constexpr int kBitCodes = 4, kBitTreeCodes = 6, kBitTwinCodes = 5;
 
 /// What a tree has at its three places; its root is not kBitLeaf.
 enum BitPart : BitCode { kBitLeaf, kBitPartAnd, kBitPartAndNot, kBitPartOr, kBitPartXor };
@@ -39,7 +39,17 @@ constexpr BitCode bit_tree(BitPart root, BitPart left, BitPart right) {
 constexpr bool has_bit_tree(BitPart root, BitPart left, BitPart right) {
   return left != right ? root == kBitPartAndNot || left > right : left != kBitLeaf;
 }
-constexpr int kBitKinds = kBitTrees + (kBitParts - 1) * kBitParts * kBitParts;
+constexpr int kBitTwins = kBitTrees + (kBitParts - 1) * kBitParts * kBitParts;
+
+/// Two gates of the same operands: out = first(a, b) and a second out = second(a, b). There is a kind if first <
+/// second, and for kBitPartAndNot twice: the second then is b ∧ ¬a.
+constexpr BitCode bit_twins(BitPart first, BitPart second) {
+  return static_cast<BitCode>(kBitTwins + (first - 1) * (kBitParts - 1) + second - 1);
+}
+constexpr bool has_bit_twins(BitPart first, BitPart second) {
+  return first != kBitLeaf && (first < second || (first == second && first == kBitPartAndNot));
+}
+constexpr int kBitKinds = kBitTwins + (kBitParts - 1) * (kBitParts - 1);
 
 /// A multiple of this many words is computed per operand.
 constexpr int64_t kBitGrain = 8;
@@ -56,8 +66,8 @@ struct BitRun {
 INGOT_PUBLIC void run_bits(const BitRun& run);
 
 /// For rows of a grid's bits, `row_words` words each: left[x] = row[x - 1] and right[x] = row[x + 1]. What lies beyond
-/// is false, or with `wrap` the other end of the row. Bits of `row` behind `width` do not matter. A word before the first
-/// row and one behind the last are read, and do not matter either.
+/// is false, or with `wrap` the other end of the row. Bits of `row` behind `width` do not matter. A word before the
+/// first row and one behind the last are read, and do not matter either.
 INGOT_PUBLIC void shift_rows(const uint64_t* rows, uint64_t* left, uint64_t* right, int64_t count, int64_t row_words,
                              int64_t width, bool wrap);
 

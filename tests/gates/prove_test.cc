@@ -1,0 +1,123 @@
+// Proofs of equality, and counterexamples that are some.
+#include <gtest/gtest.h>
+
+#include "ingot/simplify.h"
+#include "tests/error_of.h"
+#include "tests/gates/sample_circuits.h"
+
+namespace ingot::gates {
+namespace {
+
+void expect_counterexample(const Circuit& a, const Circuit& b, const Proof& proof) {
+  ASSERT_FALSE(proof.equal);
+  ASSERT_EQ(proof.counterexample.size(), a.inputs);
+  EXPECT_NE(evaluate(a, proof.counterexample), evaluate(b, proof.counterexample));
+}
+
+// Gates that combine the inputs one after the other, in the given order.
+Circuit chain(Function f, const std::vector<uint32_t>& order) {
+  Circuit c{.inputs = static_cast<uint32_t>(order.size())};
+  uint32_t last = order[0];
+  for (size_t i = 1; i < order.size(); i++) {
+    c.gates.push_back({f, last, order[i]});
+    last = c.signals() - 1;
+  }
+  c.outputs = {last};
+  return c;
+}
+
+std::vector<uint32_t> ascending(uint32_t n) {
+  std::vector<uint32_t> order(n);
+  for (uint32_t i = 0; i < n; i++) order[i] = i;
+  return order;
+}
+
+TEST(Prove, EveryFunctionDiffersFromEveryOther) {
+  for (int f = 0; f < kFunctions; f++)
+    for (int g = 0; g < kFunctions; g++) {
+      const Circuit a{.inputs = 2, .gates = {{static_cast<Function>(f), 0, 1}}, .outputs = {2}};
+      const Circuit b{.inputs = 2, .gates = {{static_cast<Function>(g), 0, 1}}, .outputs = {2}};
+      const Proof proof = prove_equal(a, b);
+      EXPECT_EQ(proof.equal, f == g);
+      if (f != g) expect_counterexample(a, b, proof);
+    }
+}
+
+TEST(Prove, TriesAllAssignments) {
+  const Proof proof = prove_equal(textbook_life(), trained("life_trained"));
+  EXPECT_TRUE(proof.equal);
+  EXPECT_EQ(proof.method, "all 512 assignments of 9 inputs");
+  EXPECT_TRUE(proof.counterexample.empty());
+}
+
+TEST(Prove, OneWrongGateIsFound) {
+  const Circuit life = textbook_life();
+  int found = 0;
+  for (size_t i = 0; i < life.gates.size(); i += 3) {
+    Circuit broken = life;
+    broken.gates[i].function = static_cast<Function>(static_cast<int>(broken.gates[i].function) ^ 1);
+    bool same = true;
+    for (uint32_t bits = 0; bits < 512 && same; bits++) {
+      std::vector<bool> cells;
+      for (uint32_t k = 0; k < 9; k++) cells.push_back((bits >> k & 1) != 0);
+      same = evaluate(life, cells) == evaluate(broken, cells);
+    }
+    const Proof proof = prove_equal(life, broken);
+    EXPECT_EQ(proof.equal, same) << i;
+    if (!same) expect_counterexample(life, broken, proof), found++;
+  }
+  EXPECT_GT(found, 5);
+}
+
+TEST(Prove, ManyInputsBySat) {
+  for (const Function f : {Function::kXor, Function::kAnd, Function::kOr}) {
+    std::vector<uint32_t> order = ascending(40);
+    const Circuit a = chain(f, order);
+    std::reverse(order.begin() + 20, order.end());
+    const Proof proof = prove_equal(a, chain(f, order));
+    EXPECT_TRUE(proof.equal);
+    EXPECT_NE(proof.method.find("SAT"), std::string::npos);
+  }
+}
+
+TEST(Prove, FindsTheOneAssignmentIn2To40) {
+  const Circuit a = chain(Function::kAnd, ascending(40));
+  Circuit b = a;
+  b.gates.back().function = Function::kFalse;  // differs where all inputs are true, and nowhere else
+  const Proof proof = prove_equal(a, b);
+  expect_counterexample(a, b, proof);
+  EXPECT_EQ(proof.counterexample, std::vector<bool>(40, true));
+}
+
+TEST(Prove, OnlyInputsThatAreReadCount) {
+  Circuit a = chain(Function::kXor, ascending(3));
+  a.inputs = 3;
+  EXPECT_EQ(support(a), (std::vector<uint32_t>{0, 1, 2}));
+  a.gates[0].function = Function::kB;
+  EXPECT_EQ(support(a), (std::vector<uint32_t>{1, 2}));
+}
+
+TEST(Prove, VisibleChannelsOnly) {
+  // Channel 0 reads 1, channel 1 itself, channel 2 nobody: what 2 becomes does not matter.
+  Circuit a{.inputs = 27,
+            .gates = {{Function::kXor, 4, 13}, {Function::kNotA, 13, 13}, {Function::kAnd, 22, 4}},
+            .outputs = {27, 28, 29},
+            .cell = CellRule{.channels = 3}};
+  EXPECT_EQ(needed_channels(a), (std::vector<int32_t>{0, 1}));
+  Circuit b = a;
+  b.outputs[2] = 22;
+  EXPECT_TRUE(prove_equal_visible(a, b).equal);
+  EXPECT_FALSE(prove_equal(a, b).equal);
+  b.outputs[1] = 13;
+  EXPECT_FALSE(prove_equal_visible(a, b).equal);
+}
+
+TEST(Prove, RefusesWhatCannotBeCompared) {
+  const Circuit a = chain(Function::kXor, ascending(3)), b = chain(Function::kXor, ascending(4));
+  EXPECT_REFUSED(prove_equal(a, b), "same inputs");
+  EXPECT_REFUSED(prove_equal_visible(a, a), "cell rules");
+  EXPECT_REFUSED(needed_channels(a), "no cell rule");
+}
+
+}  // namespace
+}  // namespace ingot::gates
