@@ -30,6 +30,10 @@ std::string to_json(const Circuit& circuit);
 /// About four bytes per gate, with a checksum.
 std::string to_binary(const Circuit& circuit);
 
+/// The rule of a life-like automaton as a circuit of adders: "B3/S23" (born with three live neighbours, survives with
+/// two or three), or "life" for the same.
+Circuit life_like(const std::string& rule, Border border = Border::kWrap);
+
 // Exports -------------------------------------------------------------------------------------------------------------
 
 /// What the exported C program and the test bench run: random inputs, and a hash of all that comes out.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "cli/description.h"
@@ -13,21 +14,38 @@ namespace {
 struct Command {
   std::string name, about;
   std::vector<std::pair<std::string, std::string>> options;  // "--epochs", what it is for
-  std::string words;                                         // what may stand alone: recipes
+  std::string words;                                         // what may stand alone: recipes, commands of its own
+
+  void add_word(const std::string& word) { words += (words.empty() ? "" : " ") + word; }
 };
+
+std::vector<const CLI::App*> parts_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// Options that several commands of a command have are offered once.
+void add_options(Command& c, const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) {
+      const auto same = [&](const auto& known) { return known.first == "--" + name; };
+      if (!option->get_group().empty() && std::none_of(c.options.begin(), c.options.end(), same))
+        c.options.push_back({"--" + name, option->get_description()});
+    }
+}
 
 std::vector<Command> commands_of(const CLI::App& app) {
   std::vector<Command> all;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* sub : parts_of(app)) {
     Command c{sub->get_name(), sub->get_description(), {}, ""};
-    for (const CLI::Option* option : sub->get_options())
-      for (const std::string& name : option->get_lnames())
-        if (!option->get_group().empty()) c.options.push_back({"--" + name, option->get_description()});
+    add_options(c, *sub);
+    for (const CLI::App* part : parts_of(*sub)) {
+      c.add_word(part->get_name());
+      add_options(c, *part);
+    }
     if (c.name == "train" || c.name == "profile" || c.name == "recipes")
-      for (const std::string& recipe : recipe_names()) c.words += (c.words.empty() ? "" : " ") + recipe;
+      for (const std::string& recipe : recipe_names()) c.add_word(recipe);
     if (c.name == "completion") c.words = "bash zsh fish";
-    if (c.name == "data") c.words = "get mnist";
-    if (c.name == "ca") c.words = "view";
+    if (c.name == "data") c.add_word("mnist");
     all.push_back(std::move(c));
   }
   return all;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "cli/circuit.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "ingot/threads.h"
@@ -235,6 +236,7 @@ int main(int argc, char** argv) {
       "  ingot recipes                    what else is ready to train\n"
       "  ingot eval runs/digits\n"
       "  ingot predict runs/digits seven.png\n"
+      "  ingot circuit run life.json      runs, simplifies, proves and exports learned circuits\n"
       "  ingot profile mnist              where the time of a training step goes\n"
       "  ingot doctor                     what this machine can do\n"
       "\n`ingot COMMAND --help` has examples for each command.");
@@ -246,6 +248,7 @@ int main(int argc, char** argv) {
   add_use(app, run);
   add_ca(app, run);
   add_files(app, run);
+  add_circuit(app, run);
   add_profile(app, run);
   add_tools(app, run);
   try {

@@ -88,18 +88,24 @@ std::string gate_symbol(Function f, double x, double y, bool swapped) {
   return out + "</g>\n";
 }
 
-std::string legend(const Netlist& list, double x, double y) {
+Legend legend(const Netlist& list, double x, double y, const char* (*square)(Function)) {
   std::array<int64_t, kFunctions> counts{};
   for (const Gate& g : list.gates) counts[static_cast<size_t>(g.function)]++;
   std::string out;
-  for (size_t f = 0; f < counts.size(); f++) {
-    if (counts[f] == 0) continue;
-    const std::string text = formatted("%lld %s", static_cast<long long>(counts[f]), name(static_cast<Function>(f)));
-    out += gate_symbol(static_cast<Function>(f), x + 24, y, false);
-    out += formatted("<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", x + 50, y + 4, text.c_str());
-    x += 70 + 7 * static_cast<double>(text.size());
+  for (size_t i = 0; i < counts.size(); i++) {
+    if (counts[i] == 0) continue;
+    const auto f = static_cast<Function>(i);
+    const std::string text =
+        formatted("%lld %s", static_cast<long long>(counts[i]), f == Function::kNotA ? "not" : name(f));
+    const double text_x = x + (square == nullptr ? 54 : 16);
+    if (square == nullptr)
+      out += gate_symbol(f, x + 26, y, false);
+    else
+      out += formatted("<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" fill=\"%s\"/>", x, y - 5, square(f));
+    out += formatted("<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", text_x, y + 4, text.c_str());
+    x = text_x + 16 + 7 * static_cast<double>(text.size());
   }
-  return out;
+  return {out, x};
 }
 
 std::string svg_head(const Circuit& circuit, const Netlist& list, double width, double height) {
@@ -135,15 +141,16 @@ class Overview {
   }
 
   std::string svg() const {
-    const double width = std::max(right_ + kMargin, 700.0), height = kTop + kColumn + 90;
-    std::string out = svg_head(circuit_, list_, width, height);
+    const double height = kTop + kColumn + 90;
+    const Legend key = legend(list_, kMargin, kTop + kColumn + 50, dark);
+    std::string out = svg_head(circuit_, list_, std::max(right_, key.right) + kMargin, height);
     constexpr size_t kMostWires = 30'000;
     if (2 * list_.gates.size() <= kMostWires) out += wires();
     for (const auto& layer : layers_)
       for (const uint32_t s : layer)
         out += formatted("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"/>\n", x_[s], y_[s],
                          kSquare, kSquare, s < list_.inputs ? "#333" : dark(list_.gates[s - list_.inputs].function));
-    return out + legend(list_, kMargin, kTop + kColumn + 50) + "</svg>\n";
+    return out + key.svg + "</svg>\n";
   }
 
  private:

@@ -16,8 +16,12 @@ inline constexpr double kPort = 7;
 double port_x(Function f, bool second);
 double out_x(Function f);
 
-/// Which functions there are, how many of each, in a line at y.
-std::string legend(const Netlist& list, double x, double y);
+/// Which functions there are and how many of each, in a line at y: with their symbols, or squares of other colours.
+struct Legend {
+  std::string svg;
+  double right;  // where it ends
+};
+Legend legend(const Netlist& list, double x, double y, const char* (*square)(Function) = nullptr);
 /// The head of an SVG of this size with a title.
 std::string svg_head(const Circuit& circuit, const Netlist& list, double width, double height);
 

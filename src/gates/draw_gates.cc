@@ -186,7 +186,7 @@ void Drawing::assign_x() {
     for (const size_t n : layers_[l]) wires += nodes_[n].to.size();
     x += 74 + 2.5 * static_cast<double>(std::min<size_t>(wires, 24));
   }
-  width_ = x_.back() + kLabel + kMargin;
+  width_ = x + kMargin;
 }
 
 double Drawing::left(const Node& n, bool second) const {
@@ -252,8 +252,8 @@ std::string Drawing::input_label(const Node& n) const {
 }
 
 std::string Drawing::svg() const {
-  const std::string key = legend(list_, kMargin, height_ + 40);
-  std::string out = svg_head(circuit_, list_, std::max(width_, 640.0), height_ + 70);
+  const Legend key = legend(list_, kMargin, height_ + 40);
+  std::string out = svg_head(circuit_, list_, std::max({width_, key.right + kMargin, 500.0}), height_ + 70);
   for (const Node& n : nodes_) draw_wire(out, n);
   for (const Node& n : nodes_) {
     if (n.kind == Kind::kInput) out += input_label(n);
@@ -273,7 +273,7 @@ std::string Drawing::svg() const {
                                                                                    : " = 0");
     out += formatted("<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", x_[n.layer] + 5, n.y + 4, text.c_str());
   }
-  return out + key + "</svg>\n";
+  return out + key.svg + "</svg>\n";
 }
 
 }  // namespace

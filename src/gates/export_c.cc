@@ -10,9 +10,9 @@
 namespace ingot::gates {
 namespace {
 
-// Compilers take very long over functions of tens of thousands of variables: beyond this, gates go in parts, through
+// Compilers take very long over functions of many thousands of variables: beyond this, gates go in small parts, through
 // memory.
-constexpr size_t kMostInFunction = 2000;
+constexpr size_t kMostInFunction = 2000, kPart = 200;
 constexpr size_t kMostOnStack = 50'000;
 
 class CWriter {
@@ -24,14 +24,15 @@ class CWriter {
   std::string logic() const {
     const size_t gates = list_.gates.size();
     std::string out, calls;
-    for (size_t first = 0; in_parts_ && first < gates; first += kMostInFunction) {
-      const std::string part = "NAME_part_" + std::to_string(first / kMostInFunction);
+    for (size_t first = 0; in_parts_ && first < gates; first += kPart) {
+      const std::string part = "NAME_part_" + std::to_string(first / kPart);
       out += "static void " + part + "(const uint64_t *in, uint64_t *s) {\n  (void)in;\n" +
-             body(first, std::min(gates, first + kMostInFunction)) + "}\n";
+             body(first, std::min(gates, first + kPart)) + "}\n";
       calls += "  " + part + "(in, s);\n";
     }
     const std::string storage = gates > kMostOnStack ? "  static uint64_t s[" : "  uint64_t s[";
-    out += "$static$void NAME_logic(const uint64_t *in, uint64_t *out) {\n  (void)in;\n" +
+    out += "$static$void NAME_logic(const uint64_t *in, uint64_t *out) {\n" +
+           std::string(list_.used_inputs().empty() ? "  (void)in;\n" : "") +
            (in_parts_ ? storage + std::to_string(gates) + "];\n" + calls : body(0, gates));
     for (size_t i = 0; i < list_.outputs.size(); i++)
       out += "  out[" + std::to_string(i) + "] = " + signal(list_.outputs[i]) + ";\n";
@@ -65,7 +66,7 @@ class CWriter {
 constexpr const char* kPlainHead = R"(/* $headline$. Written by Ingot; C99, needs nothing else.
 
    NAME_logic evaluates 64 assignments at once: bit i of in[k] is input k of assignment i, bit i of out[k] its output k.
-   There are $inputs$ inputs and $outputs$ outputs. */
+   Inputs: $inputs$, outputs: $outputs$. */
 #include <stdint.h>
 
 void NAME_logic(const uint64_t *in, uint64_t *out);
@@ -77,8 +78,8 @@ constexpr const char* kCellHead = R"(/* $headline$. Written by Ingot; C99, needs
    NAME_step computes the next state of a whole grid. A grid is uint64_t[channels][height][words] with words =
    (width + 63) / 64; cell x of a row is bit x % 64 of its word x / 64, bits behind the width are 0. `next` and `state`
    must not overlap. Where `fire` (uint64_t[height][words]) is given, only cells with their bit set take their next
-   state. wrap: beyond a border lies the opposite one; else zeros. This rule has $channels$ channels and was made for
-   wrap = $wrap$, fire rate $rate$. */
+   state. wrap: beyond a border lies the opposite one; else zeros. The rule was made for wrap = $wrap$ and a fire rate of
+   $rate$; its channels: $channels$. */
 #include <stddef.h>
 #include <stdint.h>
 

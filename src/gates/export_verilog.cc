@@ -244,7 +244,8 @@ std::string to_verilog_testbench(const Circuit& circuit, const Trial& trial) {
   v["integers"] = circuit.cell ? "w, k, i" : "w, k";
   v["what"] = circuit.cell ? v["steps"] + " steps of " + v["height"] + " x " + v["width"] + " cells"
                            : std::to_string(64 * trial.words) + " random assignments";
-  return filled_in(std::string(kBenchHead) + (circuit.cell ? kCellBench : kPlainBench) + kBenchTail, v, identifier(circuit));
+  return filled_in(std::string(kBenchHead) + (circuit.cell ? kCellBench : kPlainBench) + kBenchTail, v,
+                   identifier(circuit));
 }
 
 }  // namespace ingot::gates

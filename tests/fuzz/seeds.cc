@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "ingot/circuit_io.h"
 #include "ingot/io.h"
 
 namespace {
@@ -42,5 +43,21 @@ int main(int count, char** arguments) {
   io::save_png(place("png", "grey"), counting({5, 4}, kU8));
   for (int64_t channels : {2, 3, 4})
     io::save_png(place("png", std::to_string(channels)), counting({channels, 5, 4}, kU8));
+  const gates::Circuit rule{.inputs = 9,
+                            .gates = {{gates::Function::kXor, 0, 4}, {gates::Function::kNand, 9, 8}},
+                            .outputs = {10},
+                            .cell = gates::CellRule{},
+                            .name = "rule"};
+  const gates::Circuit plain{.inputs = 300, .gates = {{gates::Function::kOr, 0, 299}}, .outputs = {300, 3}};
+  io::write_file(place("circuit", "rule"), gates::to_json(rule));
+  io::write_file(place("circuit", "plain"), gates::to_json(plain));
+  io::write_file(place("circuit", "port"),
+                 R"({"perception": {"kernels": [{"layers": [{"gates": [{"op": 6, "wire_a": 0, "wire_b": 4}]}],
+                     "input_size": 9}], "channels": 1}, "update": {"layers": [{"gates": [{"op": 7, "wire_a": 0,
+                     "wire_b": 1}]}], "input_size": 2, "output_size": 1}, "channels": 1})");
+  for (const gates::Circuit& c : {rule, plain}) {
+    const std::string whole = gates::to_binary(c);  // the target adds the mark and the checksum
+    io::write_file(place("igc", std::to_string(c.inputs)), std::string_view(whole).substr(4, whole.size() - 8));
+  }
   return 0;
 }
