@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # check_circuit.sh INGOT: a circuit's file from the command line: simplified, proved, run, exported; refusals are sentences.
-source "$(dirname "$0")/check_common.sh" "$1"
+# shellcheck source=tests/checks.sh
+source "$(dirname "$0")/checks.sh" "$1"
 # says "WORDS" ARGUMENTS...: it succeeds and says these words.
 says() {
   local words=$1

@@ -2,7 +2,8 @@
 # check_data.sh INGOT: a model sees data in use as it saw it in training: scales, columns, classes and characters are the
 # model's. Data and model files that make no sense get a sentence.
 data=$(cd "$(dirname "$0")/../data" && pwd)
-source "$(dirname "$0")/check_common.sh" "$1"
+# shellcheck source=tests/checks.sh
+source "$(dirname "$0")/checks.sh" "$1"
 # is "PYTHON" ARGUMENTS...: what the program prints as JSON lines (a list of them, `said`) makes this true.
 is() {
   local what=$1

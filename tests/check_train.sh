@@ -1,34 +1,10 @@
 #!/usr/bin/env bash
 # check_train.sh INGOT [KILLS]: the commands around training, from a description to predictions; a run that was stopped, killed
 # or ran out of disk goes on to the same bits; mistakes get a sentence.
-set -euo pipefail
-ingot=$1
 kills=${2:-20}
 data=$(cd "$(dirname "$0")/../data" && pwd)
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
-export INGOT_THREADS=2
-
-fail() { echo "FAILED: $*" >&2 && exit 1; }
-with=() # variables that the next refused command sees
-# refused "WORDS" ARGUMENTS...: the program fails with a sentence that has these words.
-refused() {
-  local words=$1 code=0
-  shift
-  env "${with[@]}" "$ingot" "$@" >out.txt 2>&1 || code=$?
-  [ "$code" -ne 0 ] && [ "$code" -lt 126 ] || { cat out.txt && fail "ingot $*: exit code $code"; }
-  grep -qF -- "$words" out.txt || { cat out.txt && fail "ingot $*: no \"$words\" in the above"; }
-}
-same_weights() { python3 - "$1" "$2" <<'PYTHON'
-import struct, sys
-def tensors(path):
-    data = open(path, "rb").read()
-    return data[8 + struct.unpack("<Q", data[:8])[0]:]
-assert tensors(sys.argv[1]) == tensors(sys.argv[2]), "the weights differ"
-PYTHON
-}
-same() { cmp "$1" "$2" || fail "$1 and $2 differ"; }
+# shellcheck source=tests/checks.sh
+source "$(dirname "$0")/checks.sh" "$1"
 
 # A network with everything that has a state of its own: dropout, batch norm, averages, augmentation, momentum.
 cat >small.toml <<'TOML'
@@ -120,13 +96,7 @@ echo "--- folders have numbers"
 [ -d runs/small ] && [ -d runs/small-2 ] || fail "runs/small-2"
 
 echo "--- Ctrl-C, and on: the same weights as in one go"
-"$ingot" train small.toml --out half --set output.checkpoint_seconds=0 >interrupted.txt & # saves at every batch: slow enough
-pid=$!
-while [ ! -s half/metrics.jsonl ]; do sleep 0.01; done
-kill -INT $pid
-code=0
-wait $pid || code=$?
-[ $code -eq 130 ] || fail "interrupted: exit code $code"
+interrupted half/metrics.jsonl small.toml --out half
 grep -q "ingot train half --resume" interrupted.txt || fail "it does not say how to go on"
 "$ingot" train half --resume --quiet
 same_weights whole/model.safetensors half/model.safetensors
@@ -151,13 +121,7 @@ TOML
 seq 1 600 >words.txt
 "$ingot" train text.toml --out text >text.txt
 [ "$(grep -c "^1" text.txt)" -ge 3 ] || fail "no samples of text"
-"$ingot" train text.toml --out text_half --quiet --set output.checkpoint_seconds=0 &
-pid=$!
-while [ ! -s text_half/checkpoint.safetensors ]; do sleep 0.01; done
-kill -INT $pid
-code=0
-wait $pid || code=$?
-[ $code -eq 130 ] || fail "interrupted text: exit code $code"
+interrupted text_half/checkpoint.safetensors text.toml --out text_half --quiet
 "$ingot" train text_half --resume --quiet
 same_weights text/model.safetensors text_half/model.safetensors
 [ "$("$ingot" predict text --prompt 12 --length 30 --temperature 0 | wc -c)" -eq 33 ] || fail "predicted text"

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "cli/automaton.h"
+#include "cli/circuit.h"
 #include "cli/commands.h"
 #include "cli/page.h"
 #include "cli/screen.h"
@@ -139,8 +140,12 @@ class Viewer {
   gates::Grid start(const CaViewOptions& o, int64_t rows, int64_t columns) const {
     // Life is trained on boards too small to watch: it fills the terminal.
     const bool own = rule_.height >= 8 && rule_.width >= 8;
-    const int64_t height = o.height > 0 ? o.height : own ? rule_.height : std::clamp<int64_t>(2 * rows, 8, 512);
-    const int64_t width = o.width > 0 ? o.width : own ? rule_.width : std::clamp<int64_t>(columns, 8, 512);
+    Size size{.width = own ? rule_.width : std::clamp<int64_t>(columns, 8, 512),
+              .height = own ? rule_.height : std::clamp<int64_t>(2 * rows, 8, 512)};
+    if (!o.size.empty()) size = parse_size(o.size);
+    const int64_t height = size.height, width = size.width;
+    if (std::max(height, width) > kLargestBoard)
+      throw Error(fmt::format("ca view: boards have sides up to {}", kLargestBoard));
     std::string kind = o.start;
     if (kind.empty() && subject_.task && subject_.task->kind == BoardTask::Kind::kGrow)
       kind = subject_.task->seed == gates::Seed::kCentre ? "centre" : "zeros";
@@ -208,13 +213,11 @@ std::string draw_board(const gates::Grid& grid, int64_t visible, const View& v) 
 }
 
 int ca_view(const CaViewOptions& o) {
-  if (std::max(o.height, o.width) > kLargestBoard)
-    throw Error(fmt::format("ca view: boards have sides up to {}", kLargestBoard));
   if (!o.start.empty() && o.start != "random" && o.start != "centre" && o.start != "zeros")
     throw Error(fmt::format("ca view: there is no start \"{}\" — take random, centre or zeros", o.start));
+  Subject subject = load_subject(o);
   if (o.frames == 0 && !Screen::possible())
     throw Error("ca view: this is no terminal to draw in — `--frames 10` prints so many steps instead");
-  Subject subject = load_subject(o);
   if (o.frames > 0) {
     Viewer viewer(o, std::move(subject), 16, 64);
     for (int64_t i = 0; i < o.frames; i++) {

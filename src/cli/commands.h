@@ -58,11 +58,11 @@ struct PredictOptions {
 int predict(const PredictOptions& options);
 
 struct CaViewOptions {
-  std::string path;               // a circuit's file, or the folder of a run
-  int64_t height = 0, width = 0;  // 0: as it was trained, or as the terminal is
-  std::string start;              // random, centre or zeros; empty: as it was trained, or random
-  int64_t seed = 1, frames = 0;   // frames to print instead; 0: an animation
-  double speed = 10;              // steps a second
+  std::string path;              // a circuit's file, or the folder of a run
+  std::string size;              // "64x64"; empty: as it was trained, or as the terminal is
+  std::string start;             // random, centre or zeros; empty: as it was trained, or random
+  int64_t seed = 1, frames = 0;  // frames to print instead; 0: an animation
+  double speed = 10;             // steps a second
 };
 /// An automaton at work in the terminal.
 int ca_view(const CaViewOptions& options);

@@ -24,18 +24,6 @@ CLI::App* command(CLI::App& app, Run& run, const char* name, const char* about, 
   return sub;
 }
 
-// "64" or "48x64".
-void parse_size(const std::string& text, int64_t& height, int64_t& width) {
-  char rest = 0;
-  long long h = 0, w = 0;
-  const int read = std::sscanf(text.c_str(), "%lldx%lld%c", &h, &w, &rest);
-  if (read == 1 && text.find('x') == std::string::npos) w = h;
-  if (read < 1 || read > 2 || h < 1 || w < 1 || h > 4096 || w > 4096 ||
-      text.find_first_not_of("0123456789x") != std::string::npos)
-    throw CLI::ValidationError("--size", fmt::format("\"{}\" is no size: 64, or 48x64, up to 4096", text));
-  height = h, width = w;
-}
-
 void add_threads(CLI::App* sub, const std::string& what) {
   sub->add_option_function<int>(
          "--threads", [](int n) { set_threads(n); }, what)
@@ -126,9 +114,8 @@ void add_ca(CLI::App& app, Run& run) {
   ca->require_subcommand(1);
   CLI::App* view = ca->add_subcommand("view", "Watch an automaton in the terminal, and damage it");
   view->add_option("FILE", o->path, "a circuit's file, or the folder of a run")->required();
-  view->add_option("--size", "cells: 64, or 48x64 (high x wide); default: as it was trained, or as the terminal is")
-      ->type_name("HxW")
-      ->each([o](const std::string& text) { parse_size(text, o->height, o->width); });
+  view->add_option("--size", o->size, "cells, as in 64x64 (default: as it was trained, or as the terminal is)")
+      ->type_name("WIDTHxHEIGHT");
   view->add_option("--start", o->start, "random, centre or zeros (default: as it was trained, or random)")
       ->type_name("HOW");
   view->add_option("--seed", o->seed, "of random bits")->capture_default_str();
@@ -139,7 +126,7 @@ void add_ca(CLI::App& app, Run& run) {
       "Keys: space pauses, s or . makes one step, arrows move a block, d or Enter clears what is in it, r begins "
       "anew,\n"
       "+ and - change the speed, q or Ctrl-C quits.\n"
-      "For instance:\n  ingot ca view runs/checkerboard --size 64\n  ingot ca view runs/gol --frames 5");
+      "For instance:\n  ingot ca view runs/checkerboard --size 64x64\n  ingot ca view runs/gol --frames 5");
 }
 
 void add_files(CLI::App& app, Run& run) {

@@ -116,11 +116,12 @@ class Checkerboards {
             outside - wrong_cells(grid, 0, target), outside, false};
   }
   ExamItem robustness() {
-    constexpr int64_t kSteps = 4000, kLate = 1000, kLargestBlock = 10;
+    constexpr int64_t kSide = 64, kSteps = 4000, kLate = 1000, kLargestBlock = 10;
     Circuit firing = circuit_;
     firing.cell->fire_rate = 0.6;
     Runner runner(firing);
-    Grid grid = random_grid(1, rule_, kTimes, stream(key_, kRobust));
+    Grid grid(1, rule_.channels, kSide, kSide);
+    grid.fill_random(stream(key_, kRobust));
     const Grid target = target_for(grid);
     const RandomKey fire = stream(key_, kFire + kRobust);
     double late = 0;

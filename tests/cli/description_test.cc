@@ -116,7 +116,7 @@ TEST(DescriptionErrors, PointAtThePlace) {
 
 TEST(DescriptionErrors, ToNameWhatIsMissing) {
   EXPECT_EQ(error("[model]\nlayers = []\n"),
-            "mine.toml: [data] needs a type: digits, mnist, csv, idx, npy, png_folder, text");
+            "mine.toml: [data] needs a type: digits, mnist, csv, idx, npy, png_folder, text, life, checkerboard, grow");
   EXPECT_EQ(error("[data]\ntype = \"csv\"\n"),
             "mine.toml:1:1: [data] of type csv needs \"file\": the table\n"
             "  1 | [data]\n"

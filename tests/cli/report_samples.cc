@@ -1,8 +1,11 @@
 #include "tests/cli/report_samples.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "ingot/circuit_io.h"
 #include "ingot/random.h"
+#include "tests/gates/hand_made.h"
 
 namespace ingot::cli {
 namespace {
@@ -112,6 +115,21 @@ void add_other_sections(Report& r) {
     s.prediction.push_back(s.truth.back() + 6 * (next() - 0.5));
   }
   r.scatters = {s};
+
+  const gates::Circuit circuit = gates::hand_made_checkerboard();
+  r.circuit = {
+      .passed = true,
+      .exam = {{"question", "right", "of", "", ""}, {{"fresh boards", "32", "32", "passed", "none < inverted"}}},
+      .attempts = {{"attempt", "seed"}, {{"1", "0"}, {"2", "1"}}},
+      .frames = Tensor::empty({30, 5, 7, 3}, kU8),
+      .film_note = "29 steps",
+      .functions = {"and", "xor"},
+      .before = {3, 0},
+      .after = {0, 5},
+      .passes = {{"pass", "gates"}, {{"constants & copies", "7"}}},
+      .note = "7 gates",
+      .svg = gates::to_svg(circuit)};
+  std::fill_n(r.circuit.frames.data<uint8_t>(), r.circuit.frames.numel(), uint8_t{200});
 }
 
 }  // namespace ingot::cli

@@ -84,8 +84,8 @@ TEST(Report, FullPageIsWellFormedAndLoadsNothing) {
   add_other_sections(r);
   const std::string page = r.html();
   EXPECT_EQ(fault_of(page), "");
-  for (const char* id :
-       {"curves", "texts", "reconstructions", "scatter", "samples", "confusion", "model", "time", "memory", "setting"})
+  for (const char* id : {"curves", "texts", "reconstructions", "scatter", "samples", "confusion", "model", "time",
+                         "memory", "setting", "exam", "film", "circuit"})
     EXPECT_EQ(times(page, std::string("<section id=\"") + id + "\""), 1) << id;
   // Addresses: only the name of SVG's own namespace.
   EXPECT_EQ(times(page, "http"), times(page, "xmlns=\"http://www.w3.org/2000/svg\""));
@@ -112,6 +112,7 @@ TEST(Report, HostileNamesStayText) {
   r.model = {{evil}, {{evil}}};
   r.texts = {{evil, evil}};
   r.scatters[0].name = evil;
+  r.circuit.note = r.circuit.film_note = r.circuit.exam.rows[0][0] = r.circuit.functions[0] = evil;
   r.reconstructions[0].label = evil;
   r.plan_svg = evil;
   r.profile->steps[0].name = r.profile->steps[0].kind = r.profile->steps[0].detail = evil;

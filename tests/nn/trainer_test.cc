@@ -276,6 +276,51 @@ TEST(Trainer, StopsWhenNothingGetsBetter) {
   run.trainer.restore_best();
 }
 
+// A layer that is right from the third epoch's evaluation on, whatever it learns.
+TEST(Trainer, StopsWhenTheLossStaysZero) {
+  nn::TrainerOptions options = Training::usual(100);
+  options.zeros = 2, options.ema = 0;
+  options.metrics = {};
+  int64_t evaluations = 0;
+  nn::Sequential net = network();
+  const nn::Loss loss{"counted", [](const Tensor& y, const Tensor&) { return mean(square(y)); }, kI64};
+  nn::Trainer trainer(net, loss, optim::Sgd{.lr = 0}, options);
+  data::Loader train(kQuarters.all, {.batch = 100}), test(kQuarters.all, {.batch = 100});
+  trainer.on_epoch = [&](const nn::EpochResult& e) {
+    EXPECT_EQ(e.test.loss == 0, e.epoch > 3 && e.epoch != 5);
+    evaluations++;
+    const bool right = e.epoch >= 3 && e.epoch != 4;  // in the next one
+    for (const Parameter& p : net.named_parameters()) fill(*p.tensor, right ? 0.0 : 0.5);
+  };
+  EXPECT_FALSE(trainer.settled());
+  EXPECT_TRUE(trainer.fit(train, &test));
+  EXPECT_EQ(evaluations, 7);  // right in 4, wrong in 5, right in 6 and 7
+  EXPECT_TRUE(trainer.settled());
+}
+
+// Random layers draw in evaluations as well: the same in each, another time in every batch.
+TEST(Trainer, EvaluationsDrawTheSame) {
+  struct Noisy : nn::Layer {
+    Tensor weight = zeros({1});
+    void parts(nn::Parts& p) override { p("weight", weight); }
+    Tensor forward(const Tensor& x) override {
+      const nn::RandomSource source = nn::next_random();
+      return add(multiply(x, weight), uniform(x.shape(), source.seed, 0, 1, source.stream));
+    }
+  } net;
+  nn::Trainer trainer(net, nn::Loss{"sum", [](const Tensor& y, const Tensor&) { return mean(y); }, kI64},
+                      optim::Sgd{.lr = 0}, {.epochs = 1});
+  data::Loader loader(kQuarters.all, {.batch = 50});
+  std::vector<std::vector<float>> seen;
+  const auto keep = [&](const data::Batch&, const Tensor& y) { seen.push_back(y.to_vector<float>()); };
+  trainer.evaluate(loader, keep);
+  trainer.evaluate(loader, keep);
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_NE(seen[0], seen[1]);
+  EXPECT_EQ(seen[0], seen[2]);
+  EXPECT_EQ(seen[1], seen[3]);
+}
+
 TEST(Trainer, RestoresTheBestWeights) {
   nn::TrainerOptions options = Training::usual(8);
   options.keep_best = true;
