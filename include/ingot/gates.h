@@ -35,13 +35,13 @@ enum class Form : uint8_t {
   kLight,    // four, one per line of the truth table, through a sigmoid
 };
 
-/// How mixtures become functions while they train. In every step each gate is, with the probability `most`, what it
-/// will be in the end, its likeliest function, and its parameters learn as if it were the mixture: so the others get
-/// used to it, and what is learned stays right when all gates are. It begins when the mean loss has fallen below a
-/// share of the first one, and rises over some steps.
+/// How mixtures become functions while they train. In every step each gate is, with some probability, what it will be
+/// in the end, its likeliest function, and its parameters learn as if it were the mixture: so the others get used to
+/// it, and what is learned stays right when all gates are. The probability rises while the mean loss is below a share
+/// of the first one, and falls again where that was too much.
 struct Hardening {
   double most = 0;   // 0: never
-  double below = 1;  // of the first loss; 1: from the first step on
+  double below = 1;  // of the first loss; 1: always
   int64_t over = 1;  // steps from none to `most`
 };
 
@@ -73,7 +73,7 @@ class Gates : public nn::Module {
  private:
   GateOptions options_;
   Tensor hardness_;  // f32 scalar, read by plans at every run
-  Tensor progress_;  // f64 [3]: the first loss, the mean of late, steps since it was low enough
+  Tensor progress_;  // f64 [3]: the first loss, the mean of late, how many steps up
 };
 
 /// Tells all gates of a model the loss of a step: call it from Trainer::on_batch.

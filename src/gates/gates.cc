@@ -77,10 +77,12 @@ void Gates::observe(double loss) {
   double* progress = progress_.data<double>();
   double &first = progress[0], &mean = progress[1], &steps = progress[2];
   constexpr double kWeight = 0.05;  // of the newest loss in the mean
+  constexpr double kRetreat = 4;    // what has broken is mended sooner with softer gates
   if (first == 0) first = mean = loss;
   mean += kWeight * (loss - mean);
-  if (steps > 0 || h.below >= 1 || (first > 0 && mean < h.below * first)) steps++;
-  *hardness_.data<float>() = static_cast<float>(h.most * std::min(1.0, steps / static_cast<double>(h.over)));
+  const bool low = h.below >= 1 || (first > 0 && mean < h.below * first);
+  steps = std::clamp(steps + (low ? 1 : -kRetreat), 0.0, static_cast<double>(h.over));
+  *hardness_.data<float>() = static_cast<float>(h.most * steps / static_cast<double>(h.over));
 }
 
 double Gates::hardness() const { return *hardness_.data<float>(); }

@@ -65,12 +65,14 @@ TEST(Gates, BeginAsWires) {
   }
 }
 
-TEST(Gates, HardeningRises) {
+TEST(Gates, HardeningRisesAndFalls) {
   Gates gates(3, {.hardening = {.most = 0.5, .below = 0.1, .over = 10}});
   for (int i = 0; i < 50; i++) gates.observe(100);
   EXPECT_EQ(gates.hardness(), 0);
   for (int i = 0; i < 60; i++) gates.observe(1);
   EXPECT_NEAR(gates.hardness(), 0.5, 1e-6);
+  for (int i = 0; i < 60; i++) gates.observe(50);  // too hard: it falls again
+  EXPECT_EQ(gates.hardness(), 0);
   EXPECT_NEAR(Gates(3, {.hardening = {.most = 0.25}}).hardness(), 0.25, 1e-6);
 }
 
