@@ -98,7 +98,11 @@ int run_info(const std::string& folder, bool json) {
   if (json) return fmt::print("{}\n", out.dump(2)), 0;
   fmt::print("\n{} epochs{}{}\n", epochs, last.empty() ? "" : "; the last: ", last);
   fmt::print("{}", is_file(folder + "/model.safetensors")
-                       ? fmt::format("finished: ingot eval {0}, ingot predict {0} …\n", folder)
+                       ? fmt::format(is_file(folder + "/circuit-simple.json")
+                                         ? "finished: ingot eval {0}, ingot ca view {0}, ingot circuit info "
+                                           "{0}/circuit-simple.json …\n"
+                                         : "finished: ingot eval {0}, ingot predict {0} …\n",
+                                     folder)
                        : fmt::format("not finished: ingot train {} --resume\n", folder));
   return 0;
 }
