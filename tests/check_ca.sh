@@ -1,10 +1,8 @@
 #!/usr/bin/env bash
 # check_ca.sh INGOT: automata from a recipe to a circuit that passed its exam; restarts, a run that goes on to the bit, pictures
 # that are none, and the viewer on terminals of any size.
-set -euo pipefail
-ingot=$1
 # shellcheck source=tests/checks.sh
-source "$(dirname "$0")/checks.sh"
+source "$(dirname "$0")/checks.sh" "$1"
 export INGOT_THREADS=1 # small work, and tests run side by side
 
 echo "--- the Game of Life, proved on all 512 neighbourhoods"

@@ -1,23 +1,9 @@
 #!/usr/bin/env bash
 # check_data.sh INGOT: a model sees data in use as it saw it in training: scales, columns, classes and characters are the
 # model's. Data and model files that make no sense get a sentence.
-set -euo pipefail
-ingot=$1
 data=$(cd "$(dirname "$0")/../data" && pwd)
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
-export INGOT_THREADS=2
-
-fail() { echo "FAILED: $*" >&2 && exit 1; }
-# refused "WORDS" ARGUMENTS...: the program fails with a sentence that has these words.
-refused() {
-  local words=$1 code=0
-  shift
-  "$ingot" "$@" >out.txt 2>&1 || code=$?
-  [ "$code" -ne 0 ] && [ "$code" -lt 126 ] || { cat out.txt && fail "ingot $*: exit code $code"; }
-  grep -qF -- "$words" out.txt || { cat out.txt && fail "ingot $*: no \"$words\" in the above"; }
-}
+# shellcheck source=tests/checks.sh
+source "$(dirname "$0")/checks.sh" "$1"
 # is "PYTHON" ARGUMENTS...: what the program prints as JSON lines (a list of them, `said`) makes this true.
 is() {
   local what=$1

@@ -1,13 +1,10 @@
 #!/usr/bin/env bash
 # check_train.sh INGOT [KILLS]: the commands around training, from a description to predictions; a run that was stopped, killed
 # or ran out of disk goes on to the same bits; mistakes get a sentence.
-set -euo pipefail
-ingot=$1
 kills=${2:-20}
 data=$(cd "$(dirname "$0")/../data" && pwd)
 # shellcheck source=tests/checks.sh
-source "$(dirname "$0")/checks.sh"
-export INGOT_THREADS=2
+source "$(dirname "$0")/checks.sh" "$1"
 
 # A network with everything that has a state of its own: dropout, batch norm, averages, augmentation, momentum.
 cat >small.toml <<'TOML'

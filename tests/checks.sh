@@ -1,8 +1,11 @@
-# What the scripts that check the program share; they set `ingot` and source it. Leaves them in a folder of their own.
+# source checks.sh INGOT: what the scripts that check the program share. Leaves them in a folder of their own.
 # shellcheck shell=bash
+set -euo pipefail
+ingot=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
+export INGOT_THREADS=2
 
 fail() { echo "FAILED: $*" >&2 && exit 1; }
 with=() # variables that the next refused command sees

@@ -150,8 +150,8 @@ Description parse_description(const std::string& name, const std::string& text, 
 }
 
 Description load_description(const std::string& recipe_or_file, std::span<const std::string> sets) {
-  if (const EmbeddedFile* file = find_embedded(recipe_or_file + ".toml");
-      file != nullptr && !fs::exists(recipe_or_file))
+  // A recipe's name is a recipe's, whatever lies around here: a file of that name is ./NAME.
+  if (const EmbeddedFile* file = find_embedded(recipe_or_file + ".toml"); file != nullptr)
     return parse_description(std::string(file->name), std::string(file->text()), sets);  // errors say digits.toml:3:1
   if (!fs::exists(recipe_or_file))
     throw Error(fmt::format("there is no recipe and no file \"{}\" — {}", recipe_or_file,

@@ -66,7 +66,7 @@ module NAME_test;
   endtask
 )";
 
-constexpr const char* kPlainBench = R"(  reg [$inputs$ * 64 - 1:0] in;
+constexpr const char* kPlainBench = R"(  reg [$inputs$ * 64 - 1:0] in, drawn;
   wire [$outputs$ * 64 - 1:0] out;
   NAME_logic #(.LANES(64)) circuit (.in(in), .out(out));
   initial begin
@@ -75,8 +75,9 @@ constexpr const char* kPlainBench = R"(  reg [$inputs$ * 64 - 1:0] in;
     for (w = 0; w < $words$; w = w + 1) begin
       for (k = 0; k < $inputs$; k = k + 1) begin
         draw;
-        in[k * 64 +: 64] = random;
+        drawn[k * 64 +: 64] = random;
       end
+      in = drawn;  // at once: the simulator looks at all gates after each change
       #1;
       for (k = 0; k < $outputs$; k = k + 1) hash = (hash ^ out[k * 64 +: 64]) * 64'h$factor$;
     end
@@ -120,8 +121,9 @@ constexpr const char* kFireDraw = R"(      for (k = 0; k < HEIGHT; k = k + 1) be
           draw;
           row[i * 64 +: 64] = random;
         end
-        fire[k * WIDTH +: WIDTH] = row[WIDTH - 1:0];
+        drawn[k * WIDTH +: WIDTH] = row[WIDTH - 1:0];
       end
+      fire = drawn;  // at once: the simulator looks at all gates after each change
 )";
 
 constexpr const char* kBenchTail = R"(    if (hash === 64'h$expected$) $display("PASS $what$, hash %h", hash);
@@ -156,7 +158,7 @@ Values values_of(const Circuit& circuit) {
   v["wrap"] = circuit.cell->border == Border::kWrap ? "1" : "0";
   v["fire_text"] = async ? ",\n// where `fire` has the cell's bit y * WIDTH + x set" : "";
   v["fire_port"] = async ? "  input  wire [HEIGHT * WIDTH - 1:0] fire,\n" : "";
-  v["fire_reg"] = async ? "  reg [HEIGHT * WIDTH - 1:0] fire;\n" : "";
+  v["fire_reg"] = async ? "  reg [HEIGHT * WIDTH - 1:0] fire, drawn;\n" : "";
   v["fire_pin"] = async ? " .fire(fire)," : "";
   v["fire_draw"] = async ? kFireDraw : "";
   v["next"] = async ? "(out[c * WIDTH +: WIDTH] & fire[y * WIDTH +: WIDTH]) |\n"

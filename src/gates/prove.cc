@@ -139,9 +139,16 @@ class Sweep {
   int gate(Function f, int a, int b) {
     if (a < 0) f = negate_a(f), a = -a;
     if (b < 0) f = negate_b(f), b = -b;
-    if (!reads_a(f) && !reads_b(f)) return value(f, false, false) ? truth_ : -truth_;
-    if (!reads_b(f)) return value(f, false, false) ? -a : a;
-    if (!reads_a(f)) return value(f, false, false) ? -b : b;
+    const auto unary = [&](int of, bool at0, bool at1) {
+      return at0 == at1 ? (at0 ? truth_ : -truth_) : at0 ? -of : of;
+    };
+    if (a == b) return unary(a, value(f, false, false), value(f, true, true));
+    if (a == truth_) return unary(b, value(f, true, false), value(f, true, true));
+    if (b == truth_) return unary(a, value(f, false, true), value(f, true, true));
+    if (!reads_b(f)) return unary(a, value(f, false, false), value(f, true, false));
+    if (!reads_a(f)) return unary(b, value(f, false, false), value(f, false, true));
+    if (a > b) f = swapped(f), std::swap(a, b);
+    if (value(f, false, false)) return -gate(negate(f), a, b);
     const uint64_t key = static_cast<uint64_t>(a) << 36 | static_cast<uint64_t>(b) << 4 | static_cast<uint64_t>(f);
     if (const auto found = gates_.find(key); found != gates_.end()) return found->second;
     const int out = sat_.variable();

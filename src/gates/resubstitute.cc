@@ -44,6 +44,7 @@ class Walk {
   Network run() {
     for (int64_t move = 0; move<options_.moves&& * options_.work> 0 && !network_.gates.empty(); move++) {
       const uint32_t node = network_.first_gate() + dice_.below(network_.gates.size());
+      *options_.work -= kPairsOfNode * network_.nodes();
       if (const std::optional<Edit> edit = find(node)) accept(*edit);
     }
     return std::move(network_);
@@ -60,7 +61,7 @@ class Walk {
     Network next = rebuilt(network_, &edit);
     if (next.gates.size() > network_.gates.size()) return;
     if (!tables_.complete()) {
-      *options_.work -= kPairsOfSat;
+      *options_.work -= kPairsOfSat + kPairsOfSatNode * network_.nodes();
       std::vector<bool> counterexample;
       if (!same_outputs(network_, next, counterexample)) {
         if (!counterexample.empty()) {
@@ -232,8 +233,10 @@ class Walk {
     return false;
   }
 
-  static constexpr double kPairsOfTwo = 60'000, kPairsOfSat = 200'000;
-  static constexpr size_t kMostDivisors = 200;  // for two at a time
+  // What things cost, in pairs looked at: a question to the SAT solver, and for each node; a move for each node.
+  static constexpr double kPairsOfSat = 150'000, kPairsOfSatNode = 300, kPairsOfNode = 10;
+  static constexpr double kPairsOfTwo = 60'000;  // what a search for two gates may cost
+  static constexpr size_t kMostDivisors = 200;   // for two at a time
   static constexpr size_t kXorDivisors = 60;
   ResubstituteOptions options_;
   Dice dice_;

@@ -62,7 +62,7 @@ class Machine {
  public:
   Machine(const Circuit& circuit, bool keep_copies) : program_(compile(circuit, keep_copies)) {
     // The slots of a block stay in the first cache, beside what the program reads.
-    constexpr int64_t kSlotWords = 2048, kMost = 128;
+    constexpr int64_t kSlotWords = 2048, kMost = 192;
     block_ = std::clamp(kSlotWords / std::max<int64_t>(1, program_.slots) / kBitGrain * kBitGrain, kBitGrain, kMost);
   }
   const BitProgram& program() const { return program_; }
@@ -127,7 +127,7 @@ struct Runner::Impl {
   }
 
   void lay_out(const Grid& grid, int members) {
-    constexpr int64_t kSideWords = 512;  // in the first cache, beside slots and rows
+    constexpr int64_t kSideWords = 1024;  // in the first cache, beside slots and rows
     row_words = grid.row_words();
     rows = grid.batch() * (grid.height() + 2);
     front = up(row_words + 1, kBitGrain);

@@ -14,7 +14,7 @@ namespace {
 
 double seconds_since(int64_t start) { return static_cast<double>(now_ns() - start) * 1e-9; }
 
-constexpr double kWork = 1e8;     // pairs of signals that resubstitution looks at, in all: about half a second
+constexpr double kWork = 1e8;     // pairs of signals that resubstitution looks at in eight rounds: about half a second
 constexpr int64_t kMoves = 3000;  // of a round
 
 // Channels that the visible ones never depend on keep their state: that takes no gates.
@@ -77,7 +77,7 @@ Simplified simplify(const Circuit& circuit, const SimplifyOptions& options) {
   passes.run("equal signals", network, start);
 
   if (options.rounds == 0) return passes.take();
-  double work = kWork;
+  double work = kWork * std::max(1.0, options.rounds / 8.0);  // who asks for more than the default pays for it
   const auto gates = static_cast<int64_t>(network.gates.size());
   const int64_t moves = std::max(std::min(kMoves, 40 * gates), 4 * gates);
   start = now_ns();

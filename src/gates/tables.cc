@@ -11,7 +11,7 @@ namespace ingot::gates {
 namespace {
 
 constexpr size_t kRandomWords = 32;
-constexpr int kConflicts = 2000;  // a question that is harder is answered with no
+constexpr int kConflicts = 2000, kSweepConflicts = 200;  // a question that is harder is answered with no
 
 // The clauses of a network's gates, and of a variable per node.
 std::vector<int> encode(const Network& network, Sat& sat) {
@@ -32,6 +32,71 @@ std::vector<bool> model(const Network& network, const std::vector<int>& variable
   for (uint32_t i = 0; i < network.inputs; i++) inputs[i] = sat.value(variables[1 + i]);
   return inputs;
 }
+
+// Adds a network's gates; those that are the `same` as another node, if it is given, are not added. Returns its
+// outputs.
+std::vector<Literal> copy_into(Builder& builder, const Network& network, const std::vector<Literal>& same) {
+  std::vector<Literal> made(network.nodes());
+  for (uint32_t n = 0; n < network.nodes(); n++)
+    if (n < network.first_gate())
+      made[n] = literal(n);
+    else if (!same.empty() && node_of(same[n]) != n)
+      made[n] = made[node_of(same[n])] ^ (same[n] & 1);
+    else
+      made[n] = builder.add(network.gate(n).function, made[network.gate(n).a], made[network.gate(n).b]);
+  std::vector<Literal> outputs;
+  for (const Literal l : network.outputs) outputs.push_back(made[node_of(l)] ^ (l & 1));
+  return outputs;
+}
+
+// For one node after the other: an earlier one that it equals, or whose negation it is.
+class EqualNodes {
+ public:
+  explicit EqualNodes(const Network& network) : network_(network), tables_(network) {
+    tables_.simulate(network);
+    if (!tables_.complete()) variables_ = encode(network, sat_);
+  }
+
+  /// The earlier node, or the node itself.
+  Literal find(uint32_t n) {
+    const uint64_t* x = tables_.of(n);
+    const uint64_t flip = -(x[0] & 1);  // of a table and its negation, the one that starts with 0 is looked up
+    uint64_t h = 0;
+    for (size_t w = 0; w < tables_.words(); w++) h = (h ^ x[w] ^ flip) * 0x9E3779B97F4A7C15ULL, h ^= h >> 31;
+    auto& twins = classes_[h];
+    for (const uint32_t twin : twins) {
+      const bool opposite = (x[0] & 1) != (tables_.of(twin)[0] & 1);
+      if (n >= network_.first_gate() && same_table(n, twin, opposite) &&
+          (tables_.complete() || prove(n, twin, opposite)))
+        return literal(twin, opposite);
+    }
+    if (twins.size() < kTwins) twins.push_back(n);
+    return literal(n);
+  }
+
+ private:
+  bool same_table(uint32_t n, uint32_t twin, bool opposite) const {
+    const uint64_t turn = opposite ? ~uint64_t{0} : 0;
+    return std::equal(tables_.of(n), tables_.of(n) + tables_.words(), tables_.of(twin),
+                      [turn](uint64_t x, uint64_t y) { return (x ^ turn) == y; });
+  }
+  bool prove(uint32_t n, uint32_t twin, bool opposite) {
+    const int a = variables_[n], b = opposite ? -variables_[twin] : variables_[twin];
+    if (sat_.solve({a, -b}, kSweepConflicts) != Sat::Answer::kUnsatisfiable ||
+        sat_.solve({-a, b}, kSweepConflicts) != Sat::Answer::kUnsatisfiable)
+      return false;
+    sat_.clause({a, -b});
+    sat_.clause({-a, b});
+    return true;
+  }
+
+  static constexpr size_t kTwins = 4;  // nodes of one table that are no proved equals: more are not worth asking
+  const Network& network_;
+  Tables tables_;
+  Sat sat_;
+  std::vector<int> variables_;
+  std::unordered_map<uint64_t, std::vector<uint32_t>> classes_;
+};
 
 }  // namespace
 
@@ -97,19 +162,10 @@ void Tables::add(const std::vector<bool>& inputs) {
 bool same_outputs(const Network& a, const Network& b, std::vector<bool>& counterexample) {
   // Both in one network, so that what they share is there once.
   Builder builder(a.inputs, true);
-  std::vector<std::vector<Literal>> ends;
-  for (const Network* each : {&a, &b}) {
-    std::vector<Literal> made(each->nodes());
-    for (uint32_t n = 0; n < each->nodes(); n++)
-      made[n] = n < each->first_gate()
-                    ? literal(n)
-                    : builder.add(each->gate(n).function, made[each->gate(n).a], made[each->gate(n).b]);
-    ends.emplace_back();
-    for (const Literal l : each->outputs) ends.back().push_back(made[node_of(l)] ^ (l & 1));
-  }
+  const std::vector<Literal> x = copy_into(builder, a, {}), y = copy_into(builder, b, {});
   std::vector<Literal> differences;
-  for (size_t o = 0; o < ends[0].size(); o++)
-    if (ends[0][o] != ends[1][o]) differences.push_back(builder.add(Function::kXor, ends[0][o], ends[1][o]));
+  for (size_t o = 0; o < x.size(); o++)
+    if (x[o] != y[o]) differences.push_back(builder.add(Function::kXor, x[o], y[o]));
   if (differences.empty()) return true;
   const Network miter = rebuilt(builder.take(std::move(differences)), nullptr);
   Sat sat;
@@ -126,50 +182,11 @@ bool same_outputs(const Network& a, const Network& b, std::vector<bool>& counter
 }
 
 Network merge_equal(const Network& network) {
-  Tables tables(network);
-  tables.simulate(network);
-  Sat sat;
-  std::vector<int> variables;
-  if (!tables.complete()) variables = encode(network, sat);
-  std::vector<Literal> same(network.nodes());  // an earlier node, or itself
-  std::unordered_map<uint64_t, std::vector<uint32_t>> classes;
-  for (uint32_t n = 0; n < network.nodes(); n++) {
-    same[n] = literal(n);
-    const uint64_t* x = tables.of(n);
-    const uint64_t flip = -(x[0] & 1);
-    uint64_t h = 0;
-    for (size_t w = 0; w < tables.words(); w++) h = (h ^ x[w] ^ flip) * 0x9E3779B97F4A7C15ULL, h ^= h >> 31;
-    auto& twins = classes[h];
-    for (const uint32_t twin : twins) {
-      const uint64_t* y = tables.of(twin);
-      const uint64_t turn = flip ^ -(y[0] & 1);
-      bool equal = n >= network.first_gate();
-      for (size_t w = 0; w < tables.words() && equal; w++) equal = (x[w] ^ turn) == y[w];
-      if (equal && !tables.complete()) {
-        const int a = variables[n], b = turn != 0 ? -variables[twin] : variables[twin];
-        for (const int side : {1, -1})
-          if (equal) equal = sat.solve({side * a, -side * b}, kConflicts / 10) == Sat::Answer::kUnsatisfiable;
-        if (equal) sat.clause({a, -b}), sat.clause({-a, b});
-      }
-      if (equal) {
-        same[n] = literal(twin, turn != 0);
-        break;
-      }
-    }
-    if (same[n] == literal(n) && twins.size() < 4) twins.push_back(n);
-  }
-
+  EqualNodes equal(network);
+  std::vector<Literal> same(network.nodes());
+  for (uint32_t n = 0; n < network.nodes(); n++) same[n] = equal.find(n);
   Builder builder(network.inputs, true);
-  std::vector<Literal> made(network.nodes());
-  for (uint32_t n = 0; n < network.nodes(); n++)
-    if (n < network.first_gate())
-      made[n] = literal(n);
-    else if (node_of(same[n]) != n)
-      made[n] = made[node_of(same[n])] ^ (same[n] & 1);
-    else
-      made[n] = builder.add(network.gate(n).function, made[network.gate(n).a], made[network.gate(n).b]);
-  std::vector<Literal> outputs;
-  for (const Literal l : network.outputs) outputs.push_back(made[node_of(l)] ^ (l & 1));
+  std::vector<Literal> outputs = copy_into(builder, network, same);
   return rebuilt(builder.take(std::move(outputs)), nullptr);
 }
 
