@@ -30,13 +30,15 @@ struct Exam {
 /// the only one (0) it is 32.
 int64_t exam_boards(int64_t attempt);
 
-/// The Game of Life: all 512 neighbourhoods, which is a proof; and 300 steps on 128 × 128.
+/// The Game of Life: all 512 neighbourhoods, which is a proof; told as well, once they are right: 300 steps on 128 ×
+/// 128.
 Exam examine_life(const Circuit& rule);
 
 /// The checkerboard, from random bits drawn by `key`: fresh boards of the trained size, and eight of four times that
-/// size after four times the steps. Told as well: healing a block that was cleared, a block that is cleared for ever,
-/// and the robustness protocol of the paper (4,000 steps, cells firing at a rate of 0.6, a random block cleared at
-/// each).
+/// size after four times the steps (inverted ones count there if the trained size is no multiple of 4: the phase of
+/// what counts from the far border is another one then). Told as well: healing a block that was cleared, a block that
+/// is cleared for ever, and the robustness protocol of the paper (4,000 steps, cells firing at a rate of 0.6, a random
+/// block cleared at each).
 Exam examine_checkerboard(const Circuit& rule, int64_t attempt, RandomKey key);
 
 /// A picture [visible, height, width] that grows from a seed: no cell is wrong after the trained steps. With a fire

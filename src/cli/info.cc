@@ -97,9 +97,12 @@ int run_info(const std::string& folder, bool json) {
   if (!last.empty()) out["last"] = Json::parse(last, nullptr, false);
   if (json) return fmt::print("{}\n", out.dump(2)), 0;
   fmt::print("\n{} epochs{}{}\n", epochs, last.empty() ? "" : "; the last: ", last);
-  fmt::print("{}", is_file(folder + "/model.safetensors")
-                       ? fmt::format("finished: ingot eval {0}, ingot predict {0} …\n", folder)
-                       : fmt::format("not finished: ingot train {} --resume\n", folder));
+  if (!is_file(folder + "/model.safetensors"))
+    fmt::print("not finished: ingot train {} --resume\n", folder);
+  else if (is_file(folder + "/circuit-simple.json"))
+    fmt::print("finished: ingot eval {0}, ingot ca view {0}, ingot circuit info {0}/circuit-simple.json\n", folder);
+  else
+    fmt::print("finished: ingot eval {0}, ingot predict {0} …\n", folder);
   return 0;
 }
 

@@ -22,7 +22,7 @@ std::string said(const Description& d, const char* key) {
 std::string recipes_help() {
   std::string text = "Recipes:\n";
   for (const std::string& name : recipe_names())
-    text += fmt::format("  {:<12} {}\n", name, said(load_description(name), "about"));
+    text += fmt::format("  {:<18} {}\n", name, said(load_description(name), "about"));
   return text;
 }
 
@@ -41,7 +41,7 @@ int recipes(const std::string& show, bool keys, bool json) {
     list.push_back(
         {{"name", name}, {"about", said(d, "about")}, {"reaches", said(d, "reaches")}, {"takes", said(d, "takes")}});
     if (!json)
-      fmt::print("{}{}\n{:<14}{}; {}\n", bold(fmt::format("{:<14}", name)), said(d, "about"), "", said(d, "reaches"),
+      fmt::print("{}{}\n{:<20}{}; {}\n", bold(fmt::format("{:<20}", name)), said(d, "about"), "", said(d, "reaches"),
                  said(d, "takes"));
   }
   if (json) return fmt::print("{}\n", list.dump(2)), 0;

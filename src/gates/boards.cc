@@ -44,7 +44,7 @@ class RandomBits : public data::Transform {
 }  // namespace
 
 LifeBoards life_boards() {
-  const LifeBoards out{Tensor::empty({512, 1, 3, 3}), Tensor::empty({512, 1, 3, 3})};
+  LifeBoards out{Tensor::empty({512, 1, 3, 3}), Tensor::empty({512, 1, 3, 3})};
   for (int64_t board = 0; board < 512; board++)
     for (int64_t cell = 0; cell < 9; cell++) {
       // On a torus of 3×3 every cell has all others as neighbours.

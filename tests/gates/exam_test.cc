@@ -56,7 +56,22 @@ TEST(Exam, InvertedBoardsAreWrongAndSaidToBe) {
   const Exam exam = examine_checkerboard(rule, 1, {7, 0});
   EXPECT_FALSE(exam.passed());
   EXPECT_EQ(exam.items[0].right, 0);
-  EXPECT_EQ(exam.items[0].note, "528 of the others right but inverted");
+  EXPECT_EQ(exam.items[0].note, "528 inverted");
+}
+
+// Trained on 14 × 14, what counts from the far border cannot know the phase of 56 × 56; on 16 × 16 it could have
+// learned it.
+TEST(Exam, PhaseOfLargerBoards) {
+  Circuit rule = hand_made_checkerboard();
+  for (Gate& g : rule.gates)
+    for (uint32_t* const signal : {&g.a, &g.b})
+      if (*signal < rule.inputs && *signal % 9 == 3) *signal += 2;  // from the right instead of from the left
+  EXPECT_EQ(examine_checkerboard(rule, 0, {7, 0}).items[0].note, "32 inverted");
+  rule.cell->height = rule.cell->width = 14;
+  const Exam exam = examine_checkerboard(rule, 0, {7, 0});
+  EXPECT_TRUE(exam.passed());
+  EXPECT_EQ(exam.items[0].note, "");
+  EXPECT_EQ(exam.items[1].note, "8 inverted");
 }
 
 TEST(Exam, TooFewStepsFail) {
