@@ -48,7 +48,8 @@ struct Hardening {
 struct GateOptions {
   Form form = Form::kSoftmax;
   double pass = 10;   // the initial logit of "a": new gates hand their first input on
-  double gumbel = 0;  // > 0: Gumbel noise on the logits at this temperature while training, straight-through
+  double gumbel = 0;  // > 0: Gumbel noise on the logits at this temperature while training, straight-through; instead
+                      // of hardening
   Hardening hardening = {};
 };
 
@@ -63,8 +64,8 @@ class Gates : public nn::Module {
   std::vector<Function> functions() const;
   const GateOptions& options() const { return options_; }
   int64_t count() const { return logits.size(0); }
-  /// Tells the loss of a step, which is what GateOptions::hardening goes by.
-  void observe(double loss);
+  /// What GateOptions::hardening goes by.
+  void observe(double loss) override;
   /// The share of gates that are hard in a training step now.
   double hardness() const;
 
@@ -72,12 +73,9 @@ class Gates : public nn::Module {
 
  private:
   GateOptions options_;
-  Tensor hardness_;  // f32 scalar, read by plans at every run
-  Tensor progress_;  // f64 [3]: the first loss, the mean of late, how many steps up
+  Tensor hardness_;  // a scalar, read by plans at every run
+  Tensor progress_;  // [3]: the first loss, the mean of late, how many steps up
 };
-
-/// Tells all gates of a model the loss of a step: call it from Trainer::on_batch.
-void observe(nn::Module& model, double loss);
 
 /// Layers of gates, one behind the other: [batch, in] to [batch, widths.back()]. In evaluation mode inputs are taken as
 /// they are: give zeros and ones.
@@ -103,7 +101,7 @@ class GateNetwork : public nn::Layer {
 /// Sums of equal groups of features, divided by `tau`: [batch, classes · n] to [batch, classes] logits.
 class GroupSum : public nn::Layer {
  public:
-  GroupSum(int64_t classes, double tau) : classes_(classes), tau_(tau) {}
+  GroupSum(int64_t classes, double tau);
   Tensor forward(const Tensor& x) override;
   std::string kind() const override { return "GroupSum"; }
 
@@ -123,7 +121,7 @@ struct AutomatonOptions {
   int64_t steps = 20;
   Border border = Border::kZero;
   double fire_rate = 1;  // < 1: a cell takes its next state with this probability, drawn anew every step
-  int64_t visible = 1;   // channels that the loss looks at
+  int64_t visible = 1;   // the first channels, which people look at: what circuits remember of the target
   GateOptions gates = {};
 };
 

@@ -120,6 +120,12 @@ class Module {
   /// Converts the module's real parameters and buffers, and all inside, to f32 or f64, in new memory.
   void to(DType dtype);
 
+  /// Told the loss of every batch that the Trainer has trained on, for modules whose schedule goes by it. Allocates
+  /// nothing. Whoever trains without a Trainer calls it.
+  virtual void observe(double /*loss*/) {}
+  /// This module and all inside, in the order of their parts.
+  std::vector<Module*> modules();
+
   /// "Linear": the class, for errors and tables.
   virtual std::string kind() const;
   /// Its name in the module around it, as last told by parts(); empty for the outermost.

@@ -114,7 +114,6 @@ class Run {
   }
 
   void after_batch(const nn::BatchResult& b) {
-    gates::observe(*job_.model, b.loss);
     progress_.batch(b);
     if (since_saved() >= checkpoint_seconds_) save();
   }

@@ -46,12 +46,21 @@ Tensor initial_logits(int64_t count, const GateOptions& options) {
   return clone(broadcast_to(Tensor::from(row, {1, width}), {count, width}));
 }
 
+// Elements of tensors whose type Module::to may have changed.
+std::byte* element(const Tensor& t, int64_t i) {
+  return static_cast<std::byte*>(t.raw()) + i * static_cast<int64_t>(size_of(t.dtype()));
+}
+double number(const Tensor& t, int64_t i) { return load_as_double(element(t, i), t.dtype()); }
+void set_number(const Tensor& t, int64_t i, double value) { store_from_double(element(t, i), t.dtype(), value); }
+
 void check(const GateOptions& o) {
   const auto fail = [](const std::string& what, const char* hint) { throw Error("gates: " + what + " — " + hint); };
   if (!std::isfinite(o.pass)) fail("the initial logit is not finite", "published runs have 10, reliable ones 5");
   if (!(o.gumbel >= 0)) fail("a negative temperature of the noise", "0 is no noise");
   const Hardening& h = o.hardening;
   if (!(h.most >= 0 && h.most <= 1)) fail("hardening of more than all gates, or less than none", "give 0 to 1");
+  if (h.most > 0 && o.gumbel > 0)
+    fail("hardening and Gumbel noise at once", "each makes gates hard in its own way: give one");
   if (!(h.below > 0) || h.over < 1) fail("hardening begins never", "give a share of the first loss and some steps");
 }
 
@@ -74,18 +83,21 @@ void Gates::parts(nn::Parts& p) {
 
 void Gates::observe(double loss) {
   const Hardening& h = options_.hardening;
-  double* progress = progress_.data<double>();
-  double &first = progress[0], &mean = progress[1], &steps = progress[2];
+  if (h.most == 0) return;
+  double first = number(progress_, 0), mean = number(progress_, 1), steps = number(progress_, 2);
   constexpr double kWeight = 0.05;  // of the newest loss in the mean
   constexpr double kRetreat = 4;    // what has broken is mended sooner with softer gates
   if (first == 0) first = mean = loss;
   mean += kWeight * (loss - mean);
   const bool low = h.below >= 1 || (first > 0 && mean < h.below * first);
   steps = std::clamp(steps + (low ? 1 : -kRetreat), 0.0, static_cast<double>(h.over));
-  *hardness_.data<float>() = static_cast<float>(h.most * steps / static_cast<double>(h.over));
+  set_number(progress_, 0, first);
+  set_number(progress_, 1, mean);
+  set_number(progress_, 2, steps);
+  set_number(hardness_, 0, h.most * steps / static_cast<double>(h.over));
 }
 
-double Gates::hardness() const { return *hardness_.data<float>(); }
+double Gates::hardness() const { return number(hardness_, 0); }
 
 Tensor Gates::coefficients() {
   const bool softmaxed = options_.form == Form::kSoftmax;
@@ -109,7 +121,7 @@ Tensor Gates::coefficients() {
   const Tensor mixture = soft(logits);
   if (options_.hardening.most == 0) return mixture;
   const nn::RandomSource source = nn::next_random();
-  const Tensor chosen = less(uniform({count(), 1}, source.seed, 0, 1, source.stream), hardness_);
+  const Tensor chosen = less(uniform({count(), 1}, source.seed, 0, 1, source.stream, hardness_.dtype()), hardness_);
   return where(chosen, straight_through(mixture, hard(logits)), mixture);
 }
 
@@ -127,18 +139,6 @@ std::vector<Function> Gates::functions() const {
     result.push_back(static_cast<Function>(f));
   }
   return result;
-}
-
-void observe(nn::Module& model, double loss) {
-  struct Visitor : nn::Parts {
-    double loss;
-    explicit Visitor(double l) : loss(l) {}
-    void tensor(const std::string&, Tensor&, bool) override {}
-    void module(const std::string&, nn::Module& m) override {
-      if (auto* gates = dynamic_cast<Gates*>(&m)) gates->observe(loss);
-    }
-  };
-  Visitor(loss).visit(model);
 }
 
 namespace {
@@ -166,6 +166,7 @@ GateNetwork::GateNetwork(int64_t in, std::vector<int64_t> widths, Wiring wiring,
 
 GateNetwork::GateNetwork(int64_t in, const std::vector<Wires>& layers, const GateOptions& options)
     : gates(gates_in(layers), options), in_(in), out_(layers.back().size()) {
+  if (in < 1) throw Error("GateNetwork: " + std::to_string(in) + " inputs — give at least one");
   Program program(in);
   std::vector<int32_t> signals(static_cast<size_t>(in));
   for (size_t k = 0; k < signals.size(); k++) signals[k] = static_cast<int32_t>(k);
@@ -195,6 +196,12 @@ Tensor GateNetwork::forward(const Tensor& x) {
 }
 
 Circuit GateNetwork::circuit() const { return circuit_of(in_, wires_, gates.functions(), out_); }
+
+GroupSum::GroupSum(int64_t classes, double tau) : classes_(classes), tau_(tau) {
+  if (classes < 1 || !(tau > 0))
+    throw Error("GroupSum: " + std::to_string(classes) + " classes, tau " + std::to_string(tau) +
+                " — give at least one class and a positive tau");
+}
 
 Tensor GroupSum::forward(const Tensor& x) {
   if (x.rank() != 2 || x.size(1) % classes_ != 0)

@@ -203,6 +203,13 @@ void Module::freeze(bool on) {
   each.visit(*this);
 }
 
+std::vector<Module*> Module::modules() {
+  std::vector<Module*> all;
+  EachModule each([&](Module& m) { all.push_back(&m); });
+  each.visit(*this);
+  return all;
+}
+
 void Module::to(DType dtype) {
   if (!is_float(dtype)) throw Error(std::string("to: modules compute in f32 or f64, not in ") + ingot::name(dtype));
   std::vector<std::pair<Tensor, Tensor>> done;  // what is shared stays so

@@ -196,6 +196,7 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
     while (const data::Batch* batch = train.next()) {
       t.position = train.position();
       t.train_batch(*batch, total_updates);
+      for (Module* m : t.modules) m->observe(t.batch_loss);
       t.seconds = before + seconds_since(begin);
       if (on_batch)
         on_batch({.epoch = t.epoch + 1,

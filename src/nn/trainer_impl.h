@@ -41,6 +41,7 @@ struct Trainer::Impl {
   void keep_best_weights(const std::vector<NamedTensor>& weights);
 
   Layer& model;
+  std::vector<Module*> modules = model.modules();    // who is told the losses
   Tensor evaluation_seed = Tensor::empty({}, kI64);  // what random layers draw from there
   Loss loss;
   TrainerOptions options;

@@ -15,14 +15,14 @@ using kernels::GateProgram;
 
 constexpr const char* kFused = "it computes the signals again and keeps none of them; second derivatives are not there";
 
-constexpr int64_t kMostGates = 1 << 24;  // places in a tile of 64 lanes are i32
+constexpr int64_t kMostSignals = 1 << 24;  // places in a tile of 64 lanes are i32
 
 // Inputs i and i + 1 are the coefficients [rows, 4] and the wires [gates, 3].
 GateProgram program_of(const Call& call, int i, int64_t inputs, int64_t outputs) {
   return {.inputs = inputs, .gates = call.in(i + 1).size(0), .outputs = outputs, .rows = call.in(i).size(0)};
 }
 
-void require_program(const Call& call, int i, int64_t outputs) {
+void require_program(const Call& call, int i, int64_t inputs, int64_t outputs) {
   require_same_type(call, 0, i);
   const Tensor &coefficients = call.in(i), &wires = call.in(i + 1);
   if (coefficients.rank() != 2 || coefficients.size(1) != 4)
@@ -30,8 +30,9 @@ void require_program(const Call& call, int i, int64_t outputs) {
   if (wires.dtype() != kI32 || wires.rank() != 2 || wires.size(1) != 3)
     fail(call, "the wires are " + to_string(wires.shape()) + " of " + name(wires.dtype()),
          "they must be i32 [gates, 3]: two signals and a row of the coefficients");
-  if (wires.size(0) > kMostGates)
-    fail(call, std::to_string(wires.size(0)) + " gates", "a network has up to " + std::to_string(kMostGates));
+  if (inputs + wires.size(0) > kMostSignals || coefficients.size(0) > kMostSignals)
+    fail(call, std::to_string(inputs + wires.size(0)) + " signals",
+         "a network has up to " + std::to_string(kMostSignals));
   if (outputs < 1 || outputs > wires.size(0))
     fail(call, std::to_string(outputs) + " outputs of " + std::to_string(wires.size(0)) + " gates",
          "the last gates are the outputs");
@@ -83,7 +84,7 @@ void require_field(const Call& call, const CellField& f, int coefficients) {
   require_type(call, call.in(0).dtype());
   if (f.channels < 1 || f.height < 1 || f.width < 1)
     fail(call, "a state of " + to_string(call.in(0).shape()), "give at least one channel and one cell");
-  require_program(call, coefficients, f.channels);
+  require_program(call, coefficients, 9 * f.channels, f.channels);
   const int fire = coefficients + 2;
   if (!call.has(fire)) return;
   const Dims shape{f.steps, f.batch, f.height, f.width};
@@ -288,7 +289,7 @@ INGOT_OP(gate_network) = {
         [](const Call& call, Specs& out) {
           require_type(call, call.in(0).dtype());
           require_rank(call, 0, 2, "[batch, in]");
-          require_program(call, 1, call.integer("outputs"));
+          require_program(call, 1, call.in(0).size(1), call.integer("outputs"));
           out.add(call.in(0).dtype(), {call.in(0).size(0), call.integer("outputs")});
         },
     .check = [](const Call& call) { check_wires(call, 1, call.in(0).size(1)); },
@@ -337,7 +338,7 @@ INGOT_OP(gate_network_grad) = {
           require_rank(call, 0, 2, "[batch, outputs]");
           require_rank(call, 1, 2, "[batch, in]");
           require_same_type(call, 0, 1);
-          require_program(call, 2, call.in(0).size(1));
+          require_program(call, 2, call.in(1).size(1), call.in(0).size(1));
           if (call.in(0).size(0) != call.in(1).size(0)) fail(call, "dy and x differ in their batch", "give one batch");
           out.add(call.in(1).dtype(), call.in(1).shape());
           out.add(call.in(1).dtype(), call.in(2).shape());

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "ingot/boards.h"
 #include "ingot/grad.h"
 #include "ingot/memory.h"
 #include "ingot/nn.h"
@@ -103,6 +104,78 @@ TEST(Gates, HardeningDrawsAnewAndLearnsThroughTheMixture) {
   const Tensor of_hard = gradient(hard_ones), of_mixtures = gradient(mixtures);
   for (int64_t k = 0; k < of_hard.numel(); k++)
     EXPECT_NEAR(of_hard.data<float>()[k], of_mixtures.data<float>()[k], 1e-6);
+}
+
+TEST(Gates, HardeningInEitherPrecision) {
+  nn::set_seed(3);
+  Gates gates(4, {.hardening = {.most = 0.5, .below = 0.5, .over = 2}});
+  for (const DType type : {kF64, kF32}) {
+    gates.to(type);
+    for (int i = 0; i < 100; i++) gates.observe(100);
+    for (int i = 0; i < 100; i++) gates.observe(1);
+    EXPECT_NEAR(gates.hardness(), 0.5, 1e-6);
+    EXPECT_EQ(gates.coefficients().dtype(), type);
+  }
+}
+
+// Gumbel noise: functions are drawn with the probabilities of the mixture, and learn through it.
+TEST(Gates, GumbelDrawsFunctions) {
+  nn::set_seed(4);
+  for (const Form form : {Form::kSoftmax, Form::kLight}) {
+    Gates gates(4000, {.form = form, .pass = 1, .gumbel = 1});
+    const Tensor w = gates.coefficients();
+    // Of a softmax, "a" has e / (e + 15); of four lines, each is as likely to stay as its sigmoid says.
+    const double line = 1 / (1 + std::exp(-1.0)),
+                 share = form == Form::kSoftmax ? std::exp(1.0) / (std::exp(1.0) + 15) : std::pow(line, 4);
+    int64_t passes = 0;
+    for (int64_t g = 0; g < gates.count(); g++) {
+      const float* c = w.data<float>() + 4 * g;
+      for (int k = 0; k < 4; k++) EXPECT_NEAR(c[k], std::round(c[k]), 1e-5);
+      passes += std::round(c[0]) == 0 && std::round(c[1]) == 1 && std::round(c[2]) == 0 && std::round(c[3]) == 0;
+    }
+    EXPECT_NEAR(static_cast<double>(passes) / 4000, share, 0.03);
+  }
+  EXPECT_REFUSED(Gates(1, {.gumbel = 1, .hardening = {.most = 0.5}}), "at once");
+}
+
+TEST(GroupSum, AddsGroups) {
+  GroupSum votes(2, 0.5);
+  const Tensor y = votes(Tensor::from<float>({1, 2, 3, 4, 5, 6}, {1, 6}));
+  EXPECT_EQ(y.shape(), (Dims{1, 2}));
+  EXPECT_FLOAT_EQ(y.data<float>()[0], 12);
+  EXPECT_FLOAT_EQ(y.data<float>()[1], 30);
+  EXPECT_REFUSED(GroupSum(0, 1), "at least one class");
+  EXPECT_REFUSED(GroupSum(4, 1)(zeros({1, 6})), "multiple of 4");
+}
+
+TEST(Wires, NeighboursAndCentre) {
+  Wires w = neighbour_wires({1, 1});
+  EXPECT_EQ(w.b, std::vector<int32_t>(8, 4));
+  std::sort(w.a.begin(), w.a.end());
+  EXPECT_EQ(w.a, (std::vector<int32_t>{0, 1, 2, 3, 5, 6, 7, 8}));
+}
+
+// Before training every gate is a wire: the published hard losses of epoch 0.
+TEST(Automaton, PublishedLossesBeforeTraining) {
+  const auto loss = [](const AutomatonOptions& options, const Tensor& picture, Seed seed) {
+    nn::set_seed(23);
+    Automaton rule(options);
+    rule.eval();
+    const Tensor start = unsqueeze(seed_board(options.channels, picture.size(1), picture.size(2), seed), 0);
+    return squared_error_sum()(rule(start), unsqueeze(picture, 0)).item<double>();
+  };
+  const double of_lizard = loss({.channels = 128,
+                                 .kernels = 4,
+                                 .perception = {8, 4, 2, 1},
+                                 .update = widths(8, 512, {256, 128}),
+                                 .steps = 12,
+                                 .border = Border::kWrap},
+                                lizard(), Seed::kCentre);
+  EXPECT_GE(of_lizard, 119);
+  EXPECT_LE(of_lizard, 121);
+  EXPECT_EQ(loss({.channels = 64, .kernels = 4, .update = widths(8, 512, {256, 128, 64}), .steps = 15}, letter_g(),
+                 Seed::kZeros),
+            109);
 }
 
 TEST(Wires, UniqueAsPublished) {
