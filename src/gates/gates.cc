@@ -85,12 +85,12 @@ void Gates::observe(double loss) {
   const Hardening& h = options_.hardening;
   if (h.most == 0) return;
   double first = number(progress_, 0), mean = number(progress_, 1), steps = number(progress_, 2);
-  constexpr double kWeight = 0.05;  // of the newest loss in the mean
-  constexpr double kRetreat = 4;    // what has broken is mended sooner with softer gates
+  constexpr double kWeight = 0.05;             // of the newest loss in the mean
+  constexpr double kBroken = 4, kRetreat = 4;  // what has broken, by so much, is mended sooner with softer gates
   if (first == 0) first = mean = loss;
   mean += kWeight * (loss - mean);
-  const bool low = h.below >= 1 || (first > 0 && mean < h.below * first);
-  steps = std::clamp(steps + (low ? 1 : -kRetreat), 0.0, static_cast<double>(h.over));
+  const bool low = h.below >= 1 || mean < h.below * first, broken = !low && mean > kBroken * h.below * first;
+  steps = std::clamp(steps + (low ? 1 : broken ? -kRetreat : 0), 0.0, static_cast<double>(h.over));
   set_number(progress_, 0, first);
   set_number(progress_, 1, mean);
   set_number(progress_, 2, steps);
