@@ -83,7 +83,7 @@ class Run {
 
  private:
   void begin(bool resumed) {
-    progress_.say(bold(job_.description.name) + "  " + job_.data.about);
+    progress_.say(bold(printable(job_.description.name)) + "  " + printable(job_.data.about));
     progress_.say(fmt::format("{} parameters, folder {}", grouped(job_.model->parameter_count()), folder_.path()));
     nlohmann::ordered_json event = {{"event", "begin"}, {"folder", folder_.path()}, {"resumed", resumed}};
     if (const Settings s = job_.description.settings("train"); s.integer("restarts") > 0)
@@ -160,7 +160,7 @@ class Run {
     const std::string text = sample_text(
         task, task.input[0], [&](const Tensor& x) { return job_.trainer->predict(x); }, options);
     texts_.push_back({fmt::format("epoch {}, loss {:.3f}", e.epoch, e.tested ? e.test.loss : e.train.loss), text});
-    progress_.say(dim(options.prompt + text) + "\n");
+    progress_.say(dim(printable_lines(options.prompt + text)) + "\n");
   }
 
   double since_saved() const { return std::chrono::duration<double>(Clock::now() - saved_).count(); }
