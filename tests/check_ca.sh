@@ -50,7 +50,17 @@ code=0
 "$ingot" train second --resume --quiet || code=$? # there is nothing left to train: the exam once more
 [ $code -eq 3 ] || fail "a second exam: exit code $code"
 same before.json second/circuit-simple.json
-"$ingot" train failing --resume --epochs 60 --quiet || fail "it does not go on after a failed exam"
+[ "$(wc -l <second/attempts.jsonl)" -eq 1 ] || fail "the same exam is counted twice"
+refused '"train.attempt" cannot change' train failing --resume --set train.attempt=0
+refused '"train.restarts" cannot change' train failing --resume --set train.restarts=0
+cp failing/attempts.jsonl lines.txt
+"$ingot" train failing --resume --epochs 60 --set train.restarts=3 --quiet || fail "it does not go on after a failed exam"
+head -3 failing/attempts.jsonl | cmp - lines.txt || fail "lines of attempts.jsonl are lost"
+python3 - <<'PYTHON'
+import json
+def exams(folder): return [json.loads(line)["exam_number"] for line in open(f"{folder}/attempts.jsonl")]
+assert exams("second") == [0] and exams("failing") == list(range(1, len(exams("failing")) + 1)) and len(exams("failing")) > 3
+PYTHON
 
 echo "--- pictures"
 python3 - <<'PYTHON'

@@ -40,6 +40,13 @@ says "gates, written to small.igc" simplify life.json --rounds 2 -o small.igc
 says "equal: life.json and small.igc (all 512 assignments" verify life.json small.igc
 says "all 512" verify small.igc --rule life
 refused "different: small.igc and B36/S23" circuit verify small.igc --rule B36/S23
+code=0
+"$ingot" circuit verify small.igc --rule B36/S23 >out.txt || code=$?
+[ $code -eq 3 ] || fail "different circuits: exit code $code"
+sed 's/"wrap"/"zero", "fire_rate": 0.5/' life.json >slow.json
+says "all 512" verify slow.json --rule life # its border and fire rate are its own
+refused "do not run alike" circuit verify slow.json small.igc
+says "equal" verify slow.json small.igc --all-channels
 says '"equal":true' verify small.igc --rule B3/S23 --json
 "$ingot" circuit info small.igc --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["gates"] < 800'
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -15,17 +14,13 @@ namespace {
 constexpr uint64_t kExamStream = 0x6578616d;  // of the boards of exams
 constexpr int64_t kLifeSide = 48;             // of the board that a film of Life shows
 
-gates::Exam exam_of(const Job& job, const gates::Circuit& circuit) {
-  const Settings s = job.description.settings("train");
-  const BoardTask& task = *job.data.boards;
-  const int64_t attempt = s.integer("restarts") > 0 ? s.integer("attempt") + 1 : 0;
-  const RandomKey key{static_cast<uint64_t>(s.integer("seed") + s.integer("attempt")), kExamStream};
-  switch (task.kind) {
-    case BoardTask::Kind::kLife: return gates::examine_life(circuit);
-    case BoardTask::Kind::kCheckerboard: return gates::examine_checkerboard(circuit, attempt, key);
-    case BoardTask::Kind::kGrow: return gates::examine_growth(circuit, task.picture, task.seed, attempt, key);
-  }
-  return {};
+// The objects of a text of JSON lines.
+std::vector<nlohmann::json> parsed_lines(const std::string& lines) {
+  std::vector<nlohmann::json> out;
+  for (size_t begin = 0, end; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1)
+    if (auto json = nlohmann::json::parse(lines.substr(begin, end - begin), nullptr, false); json.is_object())
+      out.push_back(std::move(json));
+  return out;
 }
 
 // What the report and the GIF show: twice the trained steps, of Life a while.
@@ -38,9 +33,8 @@ Tensor film_of(const Job& job, const TrainedCircuit& circuit) {
 
 ReportTable attempts_table(const std::string& lines) {
   ReportTable table{{"attempt", "seed", "updates", "seconds", "exam"}, {}};
-  for (size_t begin = 0, end; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    const auto json = nlohmann::json::parse(lines.substr(begin, end - begin), nullptr, false);
-    if (!json.is_object() || !json.contains("exam") || json["exam"]["items"].empty()) continue;
+  for (const nlohmann::json& json : parsed_lines(lines)) {
+    if (!json.contains("exam") || json["exam"]["items"].empty()) continue;
     const auto& first = json["exam"]["items"][0];
     table.rows.push_back({std::to_string(json.value("attempt", 0) + 1), std::to_string(json.value("seed", 0)),
                           grouped(json.value("updates", int64_t{0})), figure(json.value("seconds", 0.0)),
@@ -57,7 +51,6 @@ gates::Automaton* automaton_of(nn::Sequential& model) {
 }
 
 TrainedCircuit circuit_of(Job& job) {
-  const auto begin = std::chrono::steady_clock::now();
   const Task& task = job.data.task;
   const gates::Automaton& automaton = *automaton_of(*job.model);
   TrainedCircuit out;
@@ -69,9 +62,35 @@ TrainedCircuit circuit_of(Job& job) {
   rule.steps = static_cast<int32_t>(automaton.options().steps);
   gates::Simplified simplified = gates::simplify(out.raw);
   out.simple = std::move(simplified.circuit), out.passes = std::move(simplified.passes);
-  out.exam = exam_of(job, out.simple);
-  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
+}
+
+ExamTurn exam_turn(const Job& job, const TrainedCircuit& circuit, const std::string& attempts, int64_t taken) {
+  const Settings s = job.description.settings("train");
+  const std::vector<nlohmann::json> before = parsed_lines(attempts);
+  if (!before.empty() && before.back().value("attempt", int64_t{-1}) == s.integer("attempt") &&
+      before.back().value("circuit", "") == fingerprint(circuit.raw))
+    return {before.back().value("exam_number", taken), true, taken};
+  return {taken == 0 && s.integer("restarts") == 0 ? 0 : taken + 1, false, taken + 1};
+}
+
+gates::Exam exam_of(const Job& job, const gates::Circuit& circuit, int64_t number) {
+  const Settings s = job.description.settings("train");
+  const BoardTask& task = *job.data.boards;
+  const RandomKey key{static_cast<uint64_t>(s.integer("seed") + s.integer("attempt")),
+                      kExamStream + static_cast<uint64_t>(number)};
+  switch (task.kind) {
+    case BoardTask::Kind::kLife: return gates::examine_life(circuit);
+    case BoardTask::Kind::kCheckerboard: return gates::examine_checkerboard(circuit, number, key);
+    case BoardTask::Kind::kGrow: return gates::examine_growth(circuit, task.picture, task.seed, number, key);
+  }
+  return {};
+}
+
+std::string fingerprint(const gates::Circuit& circuit) {
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : gates::to_binary(circuit)) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
 }
 
 void save(const Job& job, const TrainedCircuit& circuit, const RunFolder& folder) {

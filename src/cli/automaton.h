@@ -19,12 +19,25 @@ gates::Automaton* automaton_of(nn::Sequential& model);
 struct TrainedCircuit {
   gates::Circuit raw, simple;
   std::vector<gates::PassResult> passes;  // from one to the other
-  gates::Exam exam;                       // of the simple one
-  double seconds = 0;                     // to make it simple and to examine it
+  gates::Exam exam = {};                  // of the simple one
 };
 
-/// The circuit of a job's automaton as it is now, simplified and examined. A run with restarts has stricter exams.
+/// The circuit of a job's automaton as it is now, simplified.
 TrainedCircuit circuit_of(Job& job);
+
+/// Which exam of its run a circuit takes: exams are counted over attempts and over runs that go on, and each is
+/// stricter than the last. The only one of a run without restarts is 0.
+struct ExamTurn {
+  int64_t number = 0;
+  bool again = false;  // the circuit has taken it: nothing was trained since, and it comes out the same
+  int64_t taken = 0;   // exams of this run, with this one
+};
+/// `attempts`: lines of attempts.jsonl; `taken`: how many exams the run's state knows of.
+ExamTurn exam_turn(const Job& job, const TrainedCircuit& circuit, const std::string& attempts, int64_t taken);
+/// The exam of that number, on boards that only it has.
+gates::Exam exam_of(const Job& job, const gates::Circuit& circuit, int64_t number);
+/// A circuit's own number, by which attempts.jsonl knows it.
+std::string fingerprint(const gates::Circuit& circuit);
 
 /// Writes circuit.json, circuit-simple.json, exam.json and a film, rollout.gif.
 void save(const Job& job, const TrainedCircuit& circuit, const RunFolder& folder);

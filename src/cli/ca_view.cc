@@ -101,7 +101,9 @@ class Viewer {
   }
 
   std::string status(int64_t columns) const {
-    const std::string head = fmt::format("{} step {}{}", subject_.circuit.name, step_, paused_ ? " paused" : "");
+    constexpr size_t kName = 40;  // characters of it
+    const std::string head =
+        fmt::format("{} step {}{}", printable(subject_.circuit.name, kName), step_, paused_ ? " paused" : "");
     const std::string parts[] = {fmt::format("  {:.3g}/s", speed_),
                                  "  q quit",
                                  "  space pause",
@@ -109,7 +111,7 @@ class Viewer {
                                  "  arrows d damage",
                                  "  r restart",
                                  "  + - speed"};
-    std::string out = head.substr(0, static_cast<size_t>(std::max<int64_t>(0, columns)));
+    std::string out = printable(head, static_cast<size_t>(std::max<int64_t>(0, columns)));
     for (const std::string& part : parts)
       if (static_cast<int64_t>(out.size() + part.size()) < columns) out += part;
     return out;

@@ -11,7 +11,6 @@
 #include "cli/terminal.h"
 #include "ingot/error.h"
 #include "ingot/io.h"
-#include "ingot/simplify.h"
 
 namespace ingot::cli {
 namespace {
@@ -44,6 +43,26 @@ Json functions_json(const Circuit& c) {
 }
 
 const char* border_text(const Circuit& c) { return c.cell->border == gates::Border::kWrap ? "wrap" : "zero"; }
+
+// A life-like rule with the border and the fire rate of the circuit that is compared with it.
+Circuit rule_for(const Circuit& c, const std::string& rule) {
+  Circuit out = gates::life_like(rule, c.cell ? c.cell->border : gates::Border::kWrap);
+  if (c.cell) out.cell->fire_rate = c.cell->fire_rate;
+  return out;
+}
+
+// What is seen of two cell rules can be compared only if they are run alike.
+void check_same_cells(const Circuit& a, const Circuit& b, const std::string& first, const std::string& second) {
+  const auto about = [](const Circuit& c) {
+    return fmt::format("{} visible of {}, border {}, fire rate {}", c.cell->visible,
+                       plural(c.cell->channels, "channel"), border_text(c), c.cell->fire_rate);
+  };
+  if (about(a) != about(b))
+    throw Error(
+        fmt::format("verify: the cells of {} ({}) and {} ({}) do not run alike — with --all-channels only the "
+                    "gates are compared",
+                    first, about(a), second, about(b)));
+}
 
 // Which assignment makes the two differ: of a cell, its neighbourhood, a channel per line.
 std::string counterexample_text(const Circuit& a, const Circuit& b, const std::vector<bool>& inputs) {
@@ -123,7 +142,7 @@ int circuit_info(const CircuitOptions& o) {
       out["cell"] = {{"channels", c.cell->channels},   {"visible", c.cell->visible}, {"border", border_text(c)},
                      {"fire_rate", c.cell->fire_rate}, {"height", c.cell->height},   {"width", c.cell->width},
                      {"steps", c.cell->steps}};
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));  // a name may be no UTF-8
     return 0;
   }
   fmt::print("{}\n", about_circuit(o.file, c));
@@ -178,13 +197,14 @@ int circuit_simplify(const CircuitOptions& o) {
 int circuit_verify(const CircuitOptions& o) {
   if (o.other.empty() == o.rule.empty()) throw Error("verify: give another circuit, or --rule — one of the two");
   const Circuit a = gates::load_circuit(o.file);
-  const Circuit b = o.rule.empty() ? gates::load_circuit(o.other) : gates::life_like(o.rule);
+  const Circuit b = o.rule.empty() ? gates::load_circuit(o.other) : rule_for(a, o.rule);
   const std::string other = o.rule.empty() ? o.other : o.rule;
   if (a.inputs != b.inputs || a.outputs.size() != b.outputs.size())
     throw Error(fmt::format("verify: {} has {} and {}, {} has {} and {} — they cannot be equal", o.file,
                             plural(a.inputs, "input"), plural(static_cast<int64_t>(a.outputs.size()), "output"), other,
                             plural(b.inputs, "input"), plural(static_cast<int64_t>(b.outputs.size()), "output")));
   const bool visible = a.cell && b.cell && !o.all_channels;
+  if (visible) check_same_cells(a, b, o.file, other);
   const gates::Proof proof = visible ? prove_equal_visible(a, b) : prove_equal(a, b);
   if (o.json) {
     Json out = {{"equal", proof.equal}, {"method", proof.method}, {"seconds", proof.seconds}};
@@ -198,7 +218,8 @@ int circuit_verify(const CircuitOptions& o) {
     fmt::print("{}: {} and {} ({}), for instance at\n{}", bold("different"), o.file, other, proof.method,
                counterexample_text(a, b, proof.counterexample));
   }
-  return proof.equal ? 0 : 1;
+  constexpr int kDifferent = 3;  // 1 is an error
+  return proof.equal ? 0 : kDifferent;
 }
 
 int circuit_export(const CircuitOptions& o) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ingot/circuit_io.h"
+#include "ingot/simplify.h"
 
 namespace ingot::cli {
 
@@ -15,7 +16,7 @@ struct CircuitOptions {
   bool json = false;
   bool dont_cares = true, prove = true;  // of simplify
   bool all_channels = false;             // simplify keeps, verify compares, those that are never seen as well
-  int32_t rounds = 24;
+  int32_t rounds = gates::SimplifyOptions{}.rounds;
   int64_t seed = 1;
   std::string rule;    // of verify: "life"
   std::string size;    // "128x128"

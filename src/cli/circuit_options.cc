@@ -70,7 +70,8 @@ void add_proofs(Commands& all) {
   verify->add_flag("--all-channels", v.all_channels, "cell rules must agree in channels that nobody ever sees, too");
   all.json(verify);
   verify->footer(
-      "The exit code is 0 if they are equal and 1 if not. For instance:\n  ingot circuit verify life.json small.json\n"
+      "The exit code is 0 if they are equal, 3 if not, 1 for an error. For instance:\n  ingot circuit verify life.json "
+      "small.json\n"
       "  ingot circuit verify small.json --rule life       on all 512 neighbourhoods");
 }
 

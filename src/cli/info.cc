@@ -63,14 +63,14 @@ void print(const std::string& path, const Contents& c) {
   fmt::print("{}: {}, {} tensor{}, {} numbers, {}\n", bold(path), c.format, c.tensors.size(),
              c.tensors.size() == 1 ? "" : "s", grouped(elements), format_bytes(bytes));
   for (const io::TensorInfo& t : c.tensors)
-    fmt::print("  {:<{}}  {:<5} {:<20} {:>10}\n", t.name, width, name(t.dtype), to_string(t.shape),
+    fmt::print("  {:<{}}  {:<5} {:<20} {:>10}\n", printable(t.name), width, name(t.dtype), to_string(t.shape),
                format_bytes(t.bytes));
   for (const auto& [key, value] : c.metadata) {
     const bool shown = value.find('\n') == std::string::npos && value.size() < 100;
-    if (shown) fmt::print("  {} = {}\n", key, value);
+    if (shown) fmt::print("  {} = {}\n", printable(key), printable(value));
   }
   if (const auto text = c.metadata.find("ingot.description"); text != c.metadata.end())
-    fmt::print("\n{}", text->second);
+    fmt::print("\n{}", printable_lines(text->second));
 }
 
 int run_info(const std::string& folder, bool json) {
@@ -96,7 +96,7 @@ int run_info(const std::string& folder, bool json) {
   out["epochs"] = epochs;
   if (!last.empty()) out["last"] = Json::parse(last, nullptr, false);
   if (json) return fmt::print("{}\n", out.dump(2)), 0;
-  fmt::print("\n{} epochs{}{}\n", epochs, last.empty() ? "" : "; the last: ", last);
+  fmt::print("\n{} epochs{}{}\n", epochs, last.empty() ? "" : "; the last: ", printable(last));
   if (!is_file(folder + "/model.safetensors"))
     fmt::print("not finished: ingot train {} --resume\n", folder);
   else if (is_file(folder + "/circuit-simple.json"))

@@ -10,6 +10,7 @@
 #include "cli/circuit.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
+#include "cli/terminal.h"
 #include "ingot/threads.h"
 
 namespace ingot::cli {
@@ -243,7 +244,7 @@ int main(int argc, char** argv) {
     return run();
   } catch (const std::exception& e) {
     std::fflush(stdout);
-    std::fprintf(stderr, "ingot: %s\n", e.what());
+    std::fprintf(stderr, "ingot: %s\n", printable_lines(e.what()).c_str());
     return 1;
   }
 }

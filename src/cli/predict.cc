@@ -11,6 +11,7 @@
 #include "cli/job.h"
 #include "cli/learning.h"
 #include "cli/sampling.h"
+#include "cli/terminal.h"
 #include "ingot/error.h"
 #include "ingot/functions.h"
 #include "ingot/ops.h"
@@ -98,7 +99,7 @@ void print_row(const TrainedModel& trained, const std::string& path, int64_t row
     out["class"] = class_name(task, best);
     out["probability"] = shares[static_cast<size_t>(best)];
     out["probabilities"] = shares;
-    text += fmt::format("{:<12} {:5.1f} %", class_name(task, best), 100 * shares[static_cast<size_t>(best)]);
+    text += fmt::format("{:<12} {:5.1f} %", printable(class_name(task, best)), 100 * shares[static_cast<size_t>(best)]);
   } else {
     std::vector<double> numbers;
     for (int64_t i = 0; i < task.results(); i++) {

@@ -134,13 +134,9 @@ void RunFolder::keep_metrics(int64_t epoch) {
                    }));
 }
 
-void RunFolder::add_attempt(int64_t attempt, const std::string& json) {
-  const std::string path = file("attempts.jsonl");
-  const std::string before = has("attempts.jsonl")
-                                 ? lines_up_to(io::read_file(path), attempt - 1,
-                                               [](const std::string& line) { return number_in(line, "attempt"); })
-                                 : "";
-  io::write_file(path, before + json + "\n");
+std::string RunFolder::attempts() const { return has("attempts.jsonl") ? io::read_file(file("attempts.jsonl")) : ""; }
+void RunFolder::add_attempt(const std::string& json) {
+  io::write_file(file("attempts.jsonl"), attempts() + json + "\n");
 }
 
 void RunFolder::forget_attempt() const {

@@ -26,8 +26,9 @@ class RunFolder {
   /// Leaves the lines of epochs up to `epoch` and drops the rest, also what a killed process left half written.
   void keep_metrics(int64_t epoch);
 
-  /// Adds what came of an attempt to attempts.jsonl, in place of what stands there of it and of later ones.
-  void add_attempt(int64_t attempt, const std::string& json);
+  /// attempts.jsonl: a line per exam that was taken. Lines are added, and never changed.
+  std::string attempts() const;
+  void add_attempt(const std::string& json);
   /// Takes away what would be gone on with: the next attempt begins from nothing.
   void forget_attempt() const;
 

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -12,7 +13,31 @@ namespace {
 std::string coloured(const char* code, std::string_view text) {
   return has_colours() ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
 }
+
+// The bytes of the character that a text begins with; 0 if they are none, or one that controls terminals.
+size_t character_bytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f ? 1 : 0;
+  const size_t bytes = byte(0) >= 0xf5 ? 0 : byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : byte(0) >= 0xc2 ? 2 : 0;
+  if (bytes > text.size()) return 0;
+  for (size_t i = 1; i < bytes; i++)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  return byte(0) == 0xc2 && byte(1) < 0xa0 ? 0 : bytes;  // U+0080 to U+009F control terminals as well
+}
+
+std::string cleaned(std::string_view text, size_t most, bool lines) {
+  std::string out;
+  for (size_t characters = 0; !text.empty() && characters < most; characters++) {
+    const size_t bytes = lines && (text[0] == '\n' || text[0] == '\t') ? 1 : character_bytes(text);
+    out += bytes == 0 ? "?" : text.substr(0, bytes);
+    text.remove_prefix(std::max<size_t>(bytes, 1));
+  }
+  return out;
+}
 }  // namespace
+
+std::string printable(std::string_view text, size_t most) { return cleaned(text, most, false); }
+std::string printable_lines(std::string_view text) { return cleaned(text, SIZE_MAX, true); }
 
 bool is_terminal() { return isatty(STDOUT_FILENO) != 0; }
 

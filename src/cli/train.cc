@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -50,6 +51,8 @@ class StopOnSignal {
 // How a run can end, as the program's exit code; kAgain never becomes one.
 constexpr int kDone = 0, kExamFailed = 3, kInterrupted = 130, kAgain = -1;
 
+constexpr const char* kExams = "exams";  // in a checkpoint: how many were taken
+
 class Run {
  public:
   Run(Job& job, RunFolder folder, const TrainOptions& options)
@@ -80,7 +83,7 @@ class Run {
 
  private:
   void begin(bool resumed) {
-    progress_.say(bold(job_.description.name) + "  " + job_.data.about);
+    progress_.say(bold(printable(job_.description.name)) + "  " + printable(job_.data.about));
     progress_.say(fmt::format("{} parameters, folder {}", grouped(job_.model->parameter_count()), folder_.path()));
     nlohmann::ordered_json event = {{"event", "begin"}, {"folder", folder_.path()}, {"resumed", resumed}};
     if (const Settings s = job_.description.settings("train"); s.integer("restarts") > 0)
@@ -89,10 +92,14 @@ class Run {
     if (resumed && folder_.has("checkpoint.safetensors")) {
       const io::SafeTensors file = io::load_safetensors(folder_.file("checkpoint.safetensors"));
       job_.trainer->load_state({file.tensors, file.metadata});
+      if (const auto exams = file.metadata.find(kExams); exams != file.metadata.end())
+        exams_taken_ = std::strtoll(exams->second.c_str(), nullptr, 10);
       if (const Settings s = job_.description.settings("train"); s.integer("epochs") < epochs_done())
         s.fail("epochs", fmt::format("the run has trained {} epochs already", epochs_done()));
       progress_.say(fmt::format("going on after epoch {}, update {}", epochs_done(), job_.trainer->updates().steps()));
     }
+    const std::string attempts = folder_.attempts();
+    exams_taken_ = std::max<int64_t>(exams_taken_, std::count(attempts.begin(), attempts.end(), '\n'));
     folder_.keep_metrics(epochs_done());
     io::write_file(folder_.file("config.toml"), job_.description.toml());
     saved_ = Clock::now();
@@ -152,7 +159,7 @@ class Run {
     const std::string text = sample_text(
         task, task.input[0], [&](const Tensor& x) { return job_.trainer->predict(x); }, options);
     texts_.push_back({fmt::format("epoch {}, loss {:.3f}", e.epoch, e.tested ? e.test.loss : e.train.loss), text});
-    progress_.say(dim(options.prompt + text) + "\n");
+    progress_.say(dim(printable_lines(options.prompt + text)) + "\n");
   }
 
   double since_saved() const { return std::chrono::duration<double>(Clock::now() - saved_).count(); }
@@ -171,6 +178,7 @@ class Run {
     best_is_new_ = false;
     nn::TrainingState state = job_.trainer->state();
     for (const auto& [key, value] : job_.metadata()) state.values[key] = value;
+    state.values[kExams] = std::to_string(exams_taken_);
     io::save_safetensors(folder_.file("checkpoint.safetensors"), state.tensors, state.values);
     saved_ = Clock::now();
   }
@@ -201,10 +209,9 @@ class Run {
     io::save_safetensors(folder_.file("model.safetensors"), job_.trainer->weights(), job_.metadata());
     const bool report = job_.description.settings("output").flag("report");
     if (report)
-      io::write_file(folder_.file("report.html"),
-                     make_report(job_, options_.command, "", texts_, circuit_ ? &*circuit_ : nullptr,
-                                 circuit_ ? io::read_file(folder_.file("attempts.jsonl")) : "")
-                         .html());
+      io::write_file(
+          folder_.file("report.html"),
+          make_report(job_, options_.command, "", texts_, circuit_ ? &*circuit_ : nullptr, folder_.attempts()).html());
     progress_.say("");
     if (const nn::EpochResult* best = best_epoch(); best != nullptr) {
       const nn::Scores& scores = best->tested ? best->test : best->train;
@@ -225,15 +232,27 @@ class Run {
   // An automaton's circuit and its exam. If it fails and there are attempts left, this one is over.
   int examine() {
     circuit_ = circuit_of(job_);
+    const ExamTurn turn = exam_turn(job_, *circuit_, folder_.attempts(), exams_taken_);
+    exam_number_ = turn.number, exams_taken_ = turn.taken;
+    circuit_->exam = exam_of(job_, circuit_->simple, exam_number_);
     cli::save(job_, *circuit_, folder_);
     const Settings s = job_.description.settings("train");
-    folder_.add_attempt(s.integer("attempt"), attempt_json().dump());
+    if (!turn.again) folder_.add_attempt(attempt_json().dump());
+    save_exams_taken();
     if (circuit_->exam.passed() || s.integer("attempt") >= s.integer("restarts")) return kDone;
     progress_.say(fmt::format("attempt {} of {}: the circuit fails its exam ({}); once more with other wires",
                               s.integer("attempt") + 1, s.integer("restarts") + 1, exam_lines(circuit_->exam)[0]));
     nlohmann::ordered_json event = {{"event", "attempt"}, {"circuit", attempt_json()}};
     progress_.event(event.dump());
     return kAgain;
+  }
+
+  // The weights may be the best epoch's by now, and the checkpoint has the last one's: only the count is new.
+  void save_exams_taken() const {
+    const std::string path = folder_.file("checkpoint.safetensors");
+    io::SafeTensors file = io::load_safetensors(path);
+    file.metadata[kExams] = std::to_string(exams_taken_);
+    io::save_safetensors(path, file.tensors, file.metadata);
   }
 
   nlohmann::ordered_json attempt_json() const {
@@ -248,6 +267,8 @@ class Run {
             {"gates", circuit_->raw.gates.size()},
             {"active_gates", gates::active_gates(circuit_->raw)},
             {"simplified_gates", circuit_->simple.gates.size()},
+            {"circuit", fingerprint(circuit_->raw)},
+            {"exam_number", exam_number_},
             {"exam", nlohmann::ordered_json::parse(exam_json(circuit_->exam))}};
   }
 
@@ -272,12 +293,14 @@ class Run {
   bool best_is_new_ = false;       // and not yet in its file
   std::vector<ReportText> texts_;
   std::optional<TrainedCircuit> circuit_;
+  int64_t exams_taken_ = 0, exam_number_ = 0;
   std::unique_ptr<io::EventFile> events_;
 };
 
-// What a run that goes on may not change: where it stands would mean something else.
-constexpr const char* kFixed[] = {"data",        "model",         "loss",       "optimizer.type",
-                                  "train.batch", "train.batches", "train.seed", "train.accumulate"};
+// What a run that goes on may not change: where it stands would mean something else. (Its exams would, with other
+// attempts; more restarts only go on from here.)
+constexpr const char* kFixed[] = {"data",        "model",         "loss",       "optimizer.type",   "train.attempt",
+                                  "train.batch", "train.batches", "train.seed", "train.accumulate", "train.restarts"};
 
 void collect_values(const Value& v, const std::string& path, std::map<std::string, const Value*>& all) {
   if (v.type != Value::Type::kTable) {
@@ -294,6 +317,9 @@ void check_changes(const Description& before, const Description& now) {
   for (const auto& [path, value] : new_values) {
     const auto old = old_values.find(path);
     if (old != old_values.end() && to_toml_value(*old->second) == to_toml_value(*value)) continue;
+    if (path == "train.restarts" &&
+        now.settings("train").integer("restarts") >= before.settings("train").integer("restarts"))
+      continue;
     for (const std::string fixed : kFixed)
       if (path == fixed || path.starts_with(fixed + "."))
         fail_at(value->place,

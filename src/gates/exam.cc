@@ -12,7 +12,8 @@
 namespace ingot::gates {
 namespace {
 
-constexpr int64_t kLargeBoards = 8, kTimes = 4;  // larger and longer than trained
+constexpr int64_t kTimes = 4;          // larger and longer than trained
+constexpr int64_t kHealingBoards = 8;  // told, not required
 
 enum Streams : uint64_t { kFresh = 1, kLarge, kHealing, kDamage, kRobust, kFire = 1 << 20 };
 RandomKey stream(RandomKey key, uint64_t which) { return {key.seed, key.stream + (which << 32)}; }
@@ -76,25 +77,24 @@ class Checkerboards {
   ExamItem fresh(int64_t boards) {
     Grid grid = random_grid(boards, rule_, 1, stream(key_, kFresh));
     runner_.step(grid, rule_.steps, stream(key_, kFire + kFresh));
-    return scored(grid, boards_after(grid, rule_.steps), false);
+    return scored(grid, boards_after(grid, rule_.steps));
   }
-  ExamItem large() {
-    Grid grid = random_grid(kLargeBoards, rule_, kTimes, stream(key_, kLarge));
+  ExamItem large(int64_t boards) {
+    Grid grid = random_grid(boards, rule_, kTimes, stream(key_, kLarge));
     runner_.step(grid, long_run(), stream(key_, kFire + kLarge));
-    return scored(grid, boards_after(grid, long_run()), true);
+    return scored(grid, boards_after(grid, long_run()));
   }
   ExamItem healing() {
-    Grid grid = random_grid(kLargeBoards, rule_, kTimes, stream(key_, kHealing));
+    Grid grid = random_grid(kHealingBoards, rule_, kTimes, stream(key_, kHealing));
     const RandomKey fire = stream(key_, kFire + kHealing);
     const Block block = centre_block(grid);
     runner_.step(grid, long_run() / 2, fire);
     clear(grid, block);
     runner_.step(grid, long_run() - long_run() / 2, fire, long_run() / 2);
-    ExamItem item = scored(grid,
-                           std::string("healing: ") + size_text(block.side, block.side) + " cells of " +
-                               size_text(grid.height(), grid.width()) + " cleared after " +
-                               std::to_string(long_run() / 2) + " steps, right after " + std::to_string(long_run()),
-                           true);
+    ExamItem item =
+        scored(grid, std::string("healing: ") + size_text(block.side, block.side) + " cells of " +
+                         size_text(grid.height(), grid.width()) + " cleared after " + std::to_string(long_run() / 2) +
+                         " steps, right after " + std::to_string(long_run()));
     item.required = false;
     return item;
   }
@@ -145,11 +145,13 @@ class Checkerboards {
   static std::string boards_after(const Grid& grid, int64_t steps) {
     return "fresh boards of " + size_text(grid.height(), grid.width()) + " after " + std::to_string(steps) + " steps";
   }
-  // Squares that are counted from the far border have the other phase on a larger board if the trained size is no
-  // multiple of 4: there, inverted boards are right as well.
-  bool either_phase() const { return rule_.height % 4 != 0 || rule_.width % 4 != 0; }
+  // What counts squares from the far border of a board that is larger by 2 more than a multiple of 4 finds the other
+  // phase: inverted boards are right there, if all are.
+  bool either_phase(const Grid& grid) const {
+    return (grid.height() - rule_.height) % 4 == 2 || (grid.width() - rule_.width) % 4 == 2;
+  }
 
-  ExamItem scored(const Grid& grid, std::string question, bool larger) const {
+  ExamItem scored(const Grid& grid, std::string question) const {
     const Grid target = target_for(grid);
     const int64_t cells = grid.height() * grid.width();
     int64_t right = 0, inverted = 0, least = cells;
@@ -160,8 +162,11 @@ class Checkerboards {
       least = std::min({least, wrong, cells - wrong});
     }
     ExamItem item{std::move(question), right, grid.batch()};
-    if (larger && either_phase()) item.right += inverted;
     if (inverted > 0) item.note = std::to_string(inverted) + " inverted";
+    if (inverted > right && either_phase(grid)) {
+      item.right = inverted;
+      item.note += ", which is right if all are: squares counted from the far border have the other phase at this size";
+    }
     if (right + inverted == 0) item.note = "at least " + std::to_string(least) + " cells of a board wrong";
     return item;
   }
@@ -204,19 +209,22 @@ ExamItem life_run(const Circuit& circuit) {
   return {std::string("cells of ") + size_text(kSide, kSide) + " right after 300 steps", right, kSide * kSide, false};
 }
 
+// Boards that a circuit which is wrong on a share of them gets through with a probability of at most 1 %, over all
+// exams of a run: the shares 1/(k(k+1)) of the 1 % sum to 1 over all k.
+int64_t boards_against(double wrong, int64_t number, int64_t only) {
+  if (number < 1) return only;
+  const double k = static_cast<double>(number);
+  return static_cast<int64_t>(std::ceil(std::log(0.01 / (k * (k + 1))) / std::log(1 - wrong)));
+}
+
 }  // namespace
 
 bool Exam::passed() const {
   return std::all_of(items.begin(), items.end(), [](const ExamItem& i) { return !i.required || i.right == i.of; });
 }
 
-int64_t exam_boards(int64_t attempt) {
-  constexpr int64_t kOnly = 32;
-  if (attempt < 1) return kOnly;
-  // The shares 1/(k(k+1)) of the 1 % sum to 1 over all k.
-  const double k = static_cast<double>(attempt);
-  return std::max(kOnly, static_cast<int64_t>(std::ceil(std::log(0.01 / (k * (k + 1))) / std::log(0.99))));
-}
+int64_t exam_boards(int64_t number) { return boards_against(0.01, number, 32); }
+int64_t exam_large_boards(int64_t number) { return boards_against(0.1, number, 8); }
 
 Exam examine_life(const Circuit& circuit) {
   check(circuit);
@@ -234,17 +242,18 @@ Exam examine_life(const Circuit& circuit) {
   return exam;
 }
 
-Exam examine_checkerboard(const Circuit& circuit, int64_t attempt, RandomKey key) {
+Exam examine_checkerboard(const Circuit& circuit, int64_t number, RandomKey key) {
   rule_of(circuit);
   Checkerboards boards(circuit, key);
-  return {{boards.fresh(exam_boards(attempt)), boards.large(), boards.healing(), boards.damage(), boards.robustness()}};
+  return {{boards.fresh(exam_boards(number)), boards.large(exam_large_boards(number)), boards.healing(),
+           boards.damage(), boards.robustness()}};
 }
 
-Exam examine_growth(const Circuit& circuit, const Tensor& picture, Seed seed, int64_t attempt, RandomKey key) {
+Exam examine_growth(const Circuit& circuit, const Tensor& picture, Seed seed, int64_t number, RandomKey key) {
   const CellRule& rule = rule_of(circuit);
   if (picture.rank() != 3 || picture.size(0) > rule.channels)
     throw Error("exam: a picture is [visible, height, width], not " + to_string(picture.shape()));
-  const int64_t height = picture.size(1), width = picture.size(2), runs = rule.fire_rate < 1 ? exam_boards(attempt) : 1;
+  const int64_t height = picture.size(1), width = picture.size(2), runs = rule.fire_rate < 1 ? exam_boards(number) : 1;
   Runner runner(circuit);
   const auto grown = [&](int64_t times, int64_t count) {
     const Tensor start = unsqueeze(seed_board(rule.channels, times * height, times * width, seed), 0);

@@ -27,7 +27,7 @@ Counts counts_of(const std::string& rule) {
   };
   if (slash == std::string::npos || !read(std::string_view(text).substr(0, slash), 'B', counts.born) ||
       !read(std::string_view(text).substr(slash + 1), 'S', counts.survives))
-    throw Error("life_like: no rule " + io::in_quotes(rule) +
+    throw Error("life-like automaton: no rule " + io::in_quotes(rule) +
                 " — write \"life\", or numbers of neighbours as in B3/S23");
   return counts;
 }

@@ -244,7 +244,7 @@ TEST(LifeLike, CountsNeighbours) {
     }
   }
   for (const char* wrong : {"", "B3", "B3/S29", "S23/B3", "conway"})
-    EXPECT_REFUSED(life_like(wrong), "life_like: no rule");
+    EXPECT_REFUSED(life_like(wrong), "no rule");
 }
 
 }  // namespace

@@ -71,7 +71,43 @@ TEST(Exam, PhaseOfLargerBoards) {
   const Exam exam = examine_checkerboard(rule, 0, {7, 0});
   EXPECT_TRUE(exam.passed());
   EXPECT_EQ(exam.items[0].note, "");
-  EXPECT_EQ(exam.items[1].note, "8 inverted");
+  EXPECT_EQ(exam.items[1].note.substr(0, 35), "8 inverted, which is right if all a");
+  rule.cell->height = 12, rule.cell->width = 16;  // larger by a multiple of 4: it has not learned the phase
+  EXPECT_FALSE(examine_checkerboard(rule, 0, {7, 0}).passed());
+}
+
+// A checkerboard whose phase is the first cell's random bit (channel 5), told from cell to cell; channel 6 says that
+// there is a cell.
+Circuit checkerboard_of_random_phase() {
+  Circuit c = hand_made_checkerboard();
+  for (Gate& g : c.gates)
+    for (uint32_t* const signal : {&g.a, &g.b})
+      if (*signal >= c.inputs) *signal += 18;
+  for (uint32_t& output : c.outputs) output += 18;
+  c.inputs = 63, c.cell->channels = 7;
+  const auto gate = [&](Function f, uint32_t a, uint32_t b) {
+    c.gates.push_back({f, a, b});
+    return c.signals() - 1;
+  };
+  uint32_t phase = 5 * 9 + 4;
+  for (const uint32_t place : {1U, 3U, 0U}) {  // from above, better from the left, best from both
+    const uint32_t there = 6 * 9 + place;
+    phase = gate(Function::kOr, gate(Function::kAnd, 5 * 9 + place, there), gate(Function::kAndNot, phase, there));
+  }
+  c.outputs[0] = gate(Function::kXor, c.outputs[0], 5 * 9 + 4);
+  c.outputs.push_back(phase);
+  c.outputs.push_back(gate(Function::kTrue, 0, 0));
+  return c;
+}
+
+// Each board is right or inverted, but not all in one phase.
+TEST(Exam, PhaseIsTheSameOnAllBoards) {
+  Circuit rule = checkerboard_of_random_phase();
+  rule.cell->height = rule.cell->width = 14;
+  const ExamItem large = examine_checkerboard(rule, 1, {7, 0}).items[1];
+  EXPECT_EQ(large.of, 51);
+  EXPECT_GE(large.right, 26);  // the phase that more of them have
+  EXPECT_LT(large.right, 51);
 }
 
 TEST(Exam, TooFewStepsFail) {
@@ -82,10 +118,17 @@ TEST(Exam, TooFewStepsFail) {
 
 // A circuit wrong on one board of a hundred, tried for ever with fresh boards each time, is taken with at most 1 %.
 TEST(Exam, CannotBePassedByTryingOften) {
-  double taken = 0;
-  for (int64_t k = 1; k < 100000; k++) taken += std::pow(0.99, static_cast<double>(exam_boards(k)));
+  double taken = 0, taken_large = 0;
+  for (int64_t k = 1; k < 100000; k++) {
+    taken += std::pow(0.99, static_cast<double>(exam_boards(k)));
+    taken_large += std::pow(0.9, static_cast<double>(exam_large_boards(k)));
+  }
   EXPECT_LE(taken, 0.01);
   EXPECT_GT(taken, 0.005);  // and it is no stricter than it must be
+  EXPECT_LE(taken_large, 0.01);
+  EXPECT_GT(taken_large, 0.005);
+  EXPECT_EQ(exam_large_boards(0), 8);
+  EXPECT_EQ(exam_large_boards(1), 51);
   EXPECT_EQ(exam_boards(0), 32);
   EXPECT_EQ(exam_boards(1), 528);
 }
