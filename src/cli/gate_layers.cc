@@ -67,7 +67,10 @@ std::vector<Key> automaton_keys() {
 std::vector<Key> gate_network_keys() {
   return with_gate_keys({{"widths", Kind::kIntegers, "", "gates per layer", 1, 1e7},
                          kRepeat,
-                         {"wiring", Kind::kText, R"("random")", "random, or unique (the automata's rule)"}});
+                         {"wiring", Kind::kText, R"("random")",
+                          "random, unique (the automata's rule), or learned: each end chooses among candidates"},
+                         {"candidates", Kind::kInteger, "8", "signals that an end of a learned wire chooses from", 2,
+                          1024}});
 }
 
 std::shared_ptr<nn::Layer> make_automaton(const Settings& s, const Tensor& x, int64_t visible) {
@@ -92,7 +95,10 @@ std::shared_ptr<nn::Layer> make_automaton(const Settings& s, const Tensor& x, in
 std::shared_ptr<nn::Layer> make_gate_network(const Settings& s, const Tensor& x) {
   if (x.rank() != 2) throw Error("needs samples of one axis — put a flatten before it");
   const std::string& wiring = s.text("wiring");
-  if (wiring != "random" && wiring != "unique") s.fail("wiring", "\"wiring\" is random or unique");
+  if (wiring == "learned")
+    return std::make_shared<gates::LearnedNetwork>(x.size(1), layers_of(s, "widths"), s.integer("candidates"),
+                                                   gate_options(s));
+  if (wiring != "random" && wiring != "unique") s.fail("wiring", "\"wiring\" is random, unique or learned");
   using Wiring = gates::GateNetwork::Wiring;
   return std::make_shared<gates::GateNetwork>(x.size(1), layers_of(s, "widths"),
                                               wiring == "unique" ? Wiring::kUnique : Wiring::kRandom, gate_options(s));

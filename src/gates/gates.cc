@@ -46,6 +46,10 @@ Tensor initial_logits(int64_t count, const GateOptions& options) {
   return clone(broadcast_to(Tensor::from(row, {1, width}), {count, width}));
 }
 
+Tensor straight_through(const Tensor& soft, const Tensor& hard) {
+  return add(soft, stop_gradient(subtract(hard, soft)));
+}
+
 void check(const GateOptions& o) {
   const auto fail = [](const std::string& what, const char* hint) { throw Error("gates: " + what + " — " + hint); };
   if (!std::isfinite(o.pass)) fail("the initial logit is not finite", "published runs have 10, reliable ones 5");
@@ -92,9 +96,6 @@ Tensor Gates::coefficients() {
   const auto hard = [&](const Tensor& x) {
     return softmaxed ? index_select(rows, argmax(x, {1})) : matmul(ingot::to(greater(x, 0.0), x.dtype()), rows);
   };
-  const auto straight_through = [&](const Tensor& mixture, const Tensor& functions) {
-    return add(mixture, stop_gradient(subtract(functions, mixture)));
-  };
   if (!training()) return hard(logits);
   if (options_.gumbel > 0) {
     const nn::RandomSource source = nn::next_random();
@@ -104,11 +105,13 @@ Tensor Gates::coefficients() {
     const Tensor noisy = multiply(add(logits, noise), 1 / options_.gumbel);
     return straight_through(soft(noisy), hard(noisy));
   }
-  const Tensor mixture = soft(logits);
-  if (options_.hardening.most == 0) return mixture;
+  return options_.hardening.most > 0 ? harden(soft(logits), hard(logits)) : soft(logits);
+}
+
+Tensor Gates::harden(const Tensor& soft, const Tensor& hard) const {
   const nn::RandomSource source = nn::next_random();
-  const Tensor chosen = less(uniform({count(), 1}, source.seed, 0, 1, source.stream), hardness_);
-  return where(chosen, straight_through(mixture, hard(logits)), mixture);
+  const Tensor chosen = less(uniform({soft.size(0), 1}, source.seed, 0, 1, source.stream), hardness_);
+  return where(chosen, straight_through(soft, hard), soft);
 }
 
 std::vector<Function> Gates::functions() const {

@@ -1,0 +1,143 @@
+// Gates whose wires learn. A mixture of signals is a chain of gates with linear coefficients, p0·x0 + p1·x1, then
+// + p2·x2 and so on: one network of gates computes both, and in evaluation mode chains hand on the signal they chose.
+#include <algorithm>
+#include <map>
+
+#include "gates/program.h"
+#include "ingot/error.h"
+#include "ingot/functions.h"
+#include "ingot/gates.h"
+#include "ingot/ops.h"
+#include "nn/draw.h"
+
+namespace ingot::gates {
+namespace {
+
+constexpr int64_t kMostCandidates = 1024;
+
+int64_t gates_in(int64_t in, const std::vector<int64_t>& widths, int64_t candidates) {
+  int64_t sum = 0;
+  for (const int64_t width : widths) sum += width;
+  if (candidates < 2 || candidates > kMostCandidates)
+    throw Error("LearnedNetwork: " + std::to_string(candidates) + " candidates for an end of a wire — give 2 to " +
+                std::to_string(kMostCandidates));
+  for (size_t l = 0; l < widths.size(); l++)
+    if (const int64_t before = l == 0 ? in : widths[l - 1]; widths[l] < 1 || before < candidates)
+      throw Error("LearnedNetwork: a layer of " + std::to_string(widths[l]) + " gates on " + std::to_string(before) +
+                  " signals — there are at least as many signals as candidates, " + std::to_string(candidates));
+  return sum;
+}
+
+// Signals in turns of all of them, each turn in an order of its own, none twice for one end of a wire.
+std::vector<int32_t> draw_candidates(int64_t in, int64_t ends, int64_t candidates) {
+  const RandomKey key = nn::next_key();
+  std::vector<int64_t> order(static_cast<size_t>(in));
+  std::vector<int32_t> all;
+  size_t at = order.size();
+  for (uint64_t turn = 0; static_cast<int64_t>(all.size()) < ends * candidates;) {
+    if (at == order.size()) fill_permutation(order.data(), in, {key.seed, key.stream + (turn++ << 32)}), at = 0;
+    const auto own = all.end() - static_cast<int64_t>(all.size()) % candidates;
+    // Where two turns meet, a signal may come twice; another one of the new turn changes places with it.
+    for (size_t k = at + 1; std::find(own, all.end(), order[at]) != all.end() && k < order.size(); k++)
+      std::swap(order[at], order[k]);
+    all.push_back(static_cast<int32_t>(order[at++]));
+  }
+  return all;
+}
+
+}  // namespace
+
+LearnedNetwork::LearnedNetwork(int64_t in, const std::vector<int64_t>& widths, int64_t candidates,
+                               const GateOptions& options)
+    : gates(gates_in(in, widths, candidates), options), in_(in), out_(widths.back()) {
+  const int64_t ends = 2 * gates.count();
+  choices = nn::draw_normal({ends, candidates});
+  Program program(in);
+  std::vector<int32_t> signals(static_cast<size_t>(in));
+  for (size_t k = 0; k < signals.size(); k++) signals[k] = static_cast<int32_t>(k);
+  for (size_t l = 0; l < widths.size(); l++) {
+    const std::vector<int32_t> drawn =
+        draw_candidates(static_cast<int64_t>(signals.size()), 2 * widths[l], candidates);
+    const bool last = l + 1 == widths.size();  // whose gates must be the last of all
+    std::vector<int32_t> mixed, results;
+    const auto add_gate = [&](size_t g) {
+      const auto row = static_cast<int32_t>(place_.size());
+      results.push_back(program.add(mixed[2 * g], mixed[2 * g + 1], row));
+      place_.push_back(results.back() - static_cast<int32_t>(in));
+    };
+    for (int64_t end = 0; end < 2 * widths[l]; end++) {
+      const int32_t* from = &drawn[static_cast<size_t>(end * candidates)];
+      auto row = static_cast<int32_t>(gates.count() + static_cast<int64_t>(chain_.size()) * (candidates - 1));
+      int32_t sum = signals[static_cast<size_t>(from[0])];
+      for (int64_t k = 1; k < candidates; k++) {
+        sum = program.add(sum, signals[static_cast<size_t>(from[k])], row++);
+        if (k == 1) chain_.push_back(sum - static_cast<int32_t>(in));
+      }
+      mixed.push_back(sum);
+      if (!last && end % 2 == 1) add_gate(static_cast<size_t>(end / 2));  // at once: what it reads is still near
+    }
+    for (int64_t g = 0; last && g < widths[l]; g++) add_gate(static_cast<size_t>(g));
+    signals = results;
+  }
+  wires_ = program.wires();
+}
+
+void LearnedNetwork::parts(nn::Parts& p) {
+  p("gates", gates);
+  p("choices", choices);
+  p.buffer("wires", wires_);
+}
+
+// The coefficients of the chains, [ends · (candidates - 1), 4].
+Tensor LearnedNetwork::mixtures() {
+  const int64_t ends = choices.size(0), count = choices.size(1);
+  const Tensor likeliest = one_hot(argmax(choices, {1}), count, choices.dtype());
+  Tensor shares = likeliest;
+  if (training()) {
+    shares = softmax(choices);
+    if (gates.options().hardening.most > 0) shares = gates.harden(shares, likeliest);
+  }
+  const Tensor none = zeros({ends, count - 1}, shares.dtype());
+  const Tensor before = concat({slice(shares, 1, 0, 1), ones({ends, count - 2}, shares.dtype())}, 1);
+  return reshape(stack({none, before, slice(shares, 1, 1, count), none}, 2), {ends * (count - 1), 4});
+}
+
+Tensor LearnedNetwork::forward(const Tensor& x) {
+  if (x.rank() != 2 || x.size(1) != in_)
+    throw Error("LearnedNetwork: an input of " + to_string(x.shape()) + " — it must be [batch, " +
+                std::to_string(in_) + "]");
+  return gate_network(x, concat({gates.coefficients(), mixtures()}, 0), wires_, out_);
+}
+
+Circuit LearnedNetwork::circuit() const {
+  const Tensor chosen = argmax(choices, {1});
+  const int32_t* wires = wires_.data<int32_t>();
+  const std::vector<Function> functions = gates.functions();
+  Circuit circuit{.inputs = static_cast<uint32_t>(in_)};
+  std::map<int32_t, uint32_t> signal_of;  // gates' signals in wires_ to those of the circuit
+  const auto end = [&](size_t e) {
+    const int64_t k = chosen.data<int64_t>()[e];
+    const int32_t* step = wires + 3 * (chain_[e] + std::max<int64_t>(k - 1, 0));
+    const int32_t signal = step[k == 0 ? 0 : 1];
+    return signal < in_ ? static_cast<uint32_t>(signal) : signal_of.at(signal);
+  };
+  for (size_t g = 0; g < place_.size(); g++) {
+    signal_of[place_[g] + static_cast<int32_t>(in_)] = circuit.signals();
+    circuit.gates.push_back({functions[g], end(2 * g), end(2 * g + 1)});
+  }
+  for (int64_t o = out_; o > 0; o--) circuit.outputs.push_back(circuit.signals() - static_cast<uint32_t>(o));
+  return circuit;
+}
+
+Binarize::Binarize(std::vector<double> levels) : levels_(std::move(levels)) {
+  if (levels_.empty()) throw Error("Binarize: no levels — give at least one");
+}
+
+Tensor Binarize::forward(const Tensor& x) {
+  const Tensor flat = reshape(x, {x.size(0), -1});
+  std::vector<Tensor> bits;
+  for (const double level : levels_) bits.push_back(ingot::to(greater(flat, level), x.dtype()));
+  return bits.size() == 1 ? bits[0] : concat(bits, 1);
+}
+
+}  // namespace ingot::gates
