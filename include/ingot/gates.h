@@ -48,6 +48,7 @@ struct Hardening {
 struct GateOptions {
   Form form = Form::kSoftmax;
   double pass = 10;   // the initial logit of "a": new gates hand their first input on
+  double noise = 0;   // deviation of random numbers that are added to initial logits
   double gumbel = 0;  // > 0: Gumbel noise on the logits at this temperature while training, straight-through
   Hardening hardening = {};
 };

@@ -1,4 +1,4 @@
-// What becomes of a trained automaton: its circuit, the exam of it, and a film.
+// What becomes of trained gates: their circuit and its exam; of an automaton also a film.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,6 +16,9 @@ namespace ingot::cli {
 /// The automaton that a model is; nullptr if it is another one.
 gates::Automaton* automaton_of(nn::Sequential& model);
 
+/// Does a circuit come out of this job: an automaton on boards, or a classifier with one network of gates in it?
+bool makes_circuit(Job& job);
+
 struct TrainedCircuit {
   gates::Circuit raw, simple;
   std::vector<gates::PassResult> passes;  // from one to the other
@@ -23,10 +26,11 @@ struct TrainedCircuit {
   double seconds = 0;                     // to make it simple and to examine it
 };
 
-/// The circuit of a job's automaton as it is now, simplified and examined. A run with restarts has stricter exams.
+/// The circuit of a job's gates as they are now, simplified and examined. A run with restarts has stricter exams of
+/// automata.
 TrainedCircuit circuit_of(Job& job);
 
-/// Writes circuit.json, circuit-simple.json, exam.json and a film, rollout.gif.
+/// Writes circuit.json, circuit-simple.json, exam.json and, of an automaton, a film, rollout.gif.
 void save(const Job& job, const TrainedCircuit& circuit, const RunFolder& folder);
 /// The exam as JSON: {"passed": …, "items": […]}.
 std::string exam_json(const gates::Exam& exam);

@@ -14,6 +14,7 @@ std::vector<Key> with_gate_keys(std::vector<Key> keys) {
   const Key common[] = {
       {"form", Kind::kText, R"("softmax")", "of a gate's parameters: softmax (16 of them) or light (4)"},
       {"pass", Kind::kNumber, "10.0", "how strongly new gates hand on their first input: its initial logit"},
+      {"noise", Kind::kNumber, "0.0", "deviation of random numbers that are added to initial logits", 0, 100},
       {"gumbel", Kind::kNumber, "0.0", "temperature of Gumbel noise in training, straight-through; 0: none", 0, 100},
       {"harden", Kind::kNumber, "0.0",
        "probability of a gate to be, in a training step, what it will be in the end: its likeliest function", 0, 1},
@@ -30,6 +31,7 @@ gates::GateOptions gate_options(const Settings& s) {
   return {
       .form = form == "light" ? gates::Form::kLight : gates::Form::kSoftmax,
       .pass = s.number("pass"),
+      .noise = s.number("noise"),
       .gumbel = s.number("gumbel"),
       .hardening = {.most = s.number("harden"), .below = s.number("harden_below"), .over = s.integer("harden_over")}};
 }

@@ -198,7 +198,7 @@ class Run {
     save();
     const bool restores = job_.keeps_best() && !job_.trainer->settled();  // what stays at 0 is no worse than the best
     if (restores) job_.trainer->restore_best();
-    if (automaton_of(*job_.model) != nullptr && job_.data.boards && examine() == kAgain) return kAgain;
+    if (makes_circuit(job_) && examine() == kAgain) return kAgain;
     io::save_safetensors(folder_.file("model.safetensors"), job_.trainer->weights(), job_.metadata());
     const bool report = job_.description.settings("output").flag("report");
     if (report)
@@ -223,7 +223,7 @@ class Run {
     return circuit_ && !circuit_->exam.passed() ? kExamFailed : kDone;
   }
 
-  // An automaton's circuit and its exam. If it fails and there are attempts left, this one is over.
+  // The gates' circuit and its exam. If it fails and there are attempts left, this one is over.
   int examine() {
     circuit_ = circuit_of(job_);
     cli::save(job_, *circuit_, folder_);

@@ -43,7 +43,8 @@ Tensor initial_logits(int64_t count, const GateOptions& options) {
     else
       row[static_cast<size_t>(k)] = static_cast<float>((kA >> (3 - k) & 1) != 0 ? options.pass : -options.pass);
   }
-  return clone(broadcast_to(Tensor::from(row, {1, width}), {count, width}));
+  const Tensor all = clone(broadcast_to(Tensor::from(row, {1, width}), {count, width}));
+  return options.noise > 0 ? add(all, multiply(nn::draw_normal(all.shape()), options.noise)) : all;
 }
 
 Tensor straight_through(const Tensor& soft, const Tensor& hard) {
@@ -53,6 +54,7 @@ Tensor straight_through(const Tensor& soft, const Tensor& hard) {
 void check(const GateOptions& o) {
   const auto fail = [](const std::string& what, const char* hint) { throw Error("gates: " + what + " — " + hint); };
   if (!std::isfinite(o.pass)) fail("the initial logit is not finite", "published runs have 10, reliable ones 5");
+  if (!(o.noise >= 0) || !std::isfinite(o.noise)) fail("a deviation of the initial logits below 0", "0 is none");
   if (!(o.gumbel >= 0)) fail("a negative temperature of the noise", "0 is no noise");
   const Hardening& h = o.hardening;
   if (!(h.most >= 0 && h.most <= 1)) fail("hardening of more than all gates, or less than none", "give 0 to 1");

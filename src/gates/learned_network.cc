@@ -1,5 +1,5 @@
-// Gates whose wires learn. A mixture of signals is a chain of gates with linear coefficients, p0·x0 + p1·x1, then
-// + p2·x2 and so on: one network of gates computes both, and in evaluation mode chains hand on the signal they chose.
+// Gates whose wires learn. A mixture of signals is a chain of gates: p0·x0 + p1·x1, and others that add two more each;
+// one network of gates computes both, and in evaluation mode chains hand on the signal they chose.
 #include <algorithm>
 #include <map>
 
@@ -18,9 +18,9 @@ constexpr int64_t kMostCandidates = 1024;
 int64_t gates_in(int64_t in, const std::vector<int64_t>& widths, int64_t candidates) {
   int64_t sum = 0;
   for (const int64_t width : widths) sum += width;
-  if (candidates < 2 || candidates > kMostCandidates)
-    throw Error("LearnedNetwork: " + std::to_string(candidates) + " candidates for an end of a wire — give 2 to " +
-                std::to_string(kMostCandidates));
+  if (candidates < 2 || candidates > kMostCandidates || candidates % 2 != 0)
+    throw Error("LearnedNetwork: " + std::to_string(candidates) +
+                " candidates for an end of a wire — give an even number, 2 to " + std::to_string(kMostCandidates));
   for (size_t l = 0; l < widths.size(); l++)
     if (const int64_t before = l == 0 ? in : widths[l - 1]; widths[l] < 1 || before < candidates)
       throw Error("LearnedNetwork: a layer of " + std::to_string(widths[l]) + " gates on " + std::to_string(before) +
@@ -67,11 +67,12 @@ LearnedNetwork::LearnedNetwork(int64_t in, const std::vector<int64_t>& widths, i
     };
     for (int64_t end = 0; end < 2 * widths[l]; end++) {
       const int32_t* from = &drawn[static_cast<size_t>(end * candidates)];
-      auto row = static_cast<int32_t>(gates.count() + static_cast<int64_t>(chain_.size()) * (candidates - 1));
-      int32_t sum = signals[static_cast<size_t>(from[0])];
-      for (int64_t k = 1; k < candidates; k++) {
-        sum = program.add(sum, signals[static_cast<size_t>(from[k])], row++);
-        if (k == 1) chain_.push_back(sum - static_cast<int32_t>(in));
+      auto row = static_cast<int32_t>(gates.count() + static_cast<int64_t>(chain_.size()) * (candidates / 2));
+      int32_t sum = 0;
+      for (int64_t k = 0; k < candidates; k += 2, row++) {
+        const int32_t a = signals[static_cast<size_t>(from[k])], b = signals[static_cast<size_t>(from[k + 1])];
+        sum = program.add(a, b, k == 0 ? row : -1 - row);
+        if (k == 0) chain_.push_back(sum - static_cast<int32_t>(in));
       }
       mixed.push_back(sum);
       if (!last && end % 2 == 1) add_gate(static_cast<size_t>(end / 2));  // at once: what it reads is still near
@@ -88,7 +89,7 @@ void LearnedNetwork::parts(nn::Parts& p) {
   p.buffer("wires", wires_);
 }
 
-// The coefficients of the chains, [ends · (candidates - 1), 4].
+// The coefficients of the chains, [ends · candidates / 2, 4].
 Tensor LearnedNetwork::mixtures() {
   const int64_t ends = choices.size(0), count = choices.size(1);
   const Tensor likeliest = one_hot(argmax(choices, {1}), count, choices.dtype());
@@ -97,9 +98,9 @@ Tensor LearnedNetwork::mixtures() {
     shares = softmax(choices);
     if (gates.options().hardening.most > 0) shares = gates.harden(shares, likeliest);
   }
-  const Tensor none = zeros({ends, count - 1}, shares.dtype());
-  const Tensor before = concat({slice(shares, 1, 0, 1), ones({ends, count - 2}, shares.dtype())}, 1);
-  return reshape(stack({none, before, slice(shares, 1, 1, count), none}, 2), {ends * (count - 1), 4});
+  const Tensor none = zeros({ends, count / 2}, shares.dtype());
+  const Tensor first = slice(shares, 1, 0, count, 2), second = slice(shares, 1, 1, count, 2);
+  return reshape(stack({none, first, second, none}, 2), {ends * count / 2, 4});
 }
 
 Tensor LearnedNetwork::forward(const Tensor& x) {
@@ -117,8 +118,7 @@ Circuit LearnedNetwork::circuit() const {
   std::map<int32_t, uint32_t> signal_of;  // gates' signals in wires_ to those of the circuit
   const auto end = [&](size_t e) {
     const int64_t k = chosen.data<int64_t>()[e];
-    const int32_t* step = wires + 3 * (chain_[e] + std::max<int64_t>(k - 1, 0));
-    const int32_t signal = step[k == 0 ? 0 : 1];
+    const int32_t signal = wires[3 * (chain_[e] + k / 2) + k % 2];
     return signal < in_ ? static_cast<uint32_t>(signal) : signal_of.at(signal);
   };
   for (size_t g = 0; g < place_.size(); g++) {
