@@ -17,7 +17,8 @@ std::optional<gates::Circuit> circuit_in(nn::Layer& layer) {
 }
 
 bool is_gates(nn::Layer& layer) {
-  return dynamic_cast<gates::GateNetwork*>(&layer) != nullptr || dynamic_cast<gates::LearnedNetwork*>(&layer) != nullptr;
+  return dynamic_cast<gates::GateNetwork*>(&layer) != nullptr ||
+         dynamic_cast<gates::LearnedNetwork*>(&layer) != nullptr;
 }
 
 // The place of the only network of gates; -1 if there is none, or more than one.
@@ -58,7 +59,10 @@ gates::Exam examine_classifier(Job& job, const gates::Circuit& circuit) {
   model.train();
   const double share = 100.0 * static_cast<double>(right) / static_cast<double>(std::max<int64_t>(all, 1));
   return {{{.question = "test samples that the bit-packed circuit decides as the model does", .right = same, .of = all},
-           {.question = "of them right", .right = right, .of = all, .required = false,
+           {.question = "of them right",
+            .right = right,
+            .of = all,
+            .required = false,
             .note = fmt::format("{:.2f} %", share)}}};
 }
 

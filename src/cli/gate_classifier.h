@@ -10,8 +10,8 @@ namespace ingot::cli {
 bool is_gate_classifier(Job& job);
 /// The circuit of that network.
 gates::Circuit classifier_circuit(Job& job);
-/// Does the circuit, run bit-packed, decide for every sample of the test as the model does? Told as well: how often that
-/// is right.
+/// Does the circuit, run bit-packed, decide for every sample of the test as the model does? Told as well: how often
+/// that is right.
 gates::Exam examine_classifier(Job& job, const gates::Circuit& circuit);
 
 }  // namespace ingot::cli

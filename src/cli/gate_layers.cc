@@ -67,12 +67,12 @@ std::vector<Key> automaton_keys() {
 }
 
 std::vector<Key> gate_network_keys() {
-  return with_gate_keys({{"widths", Kind::kIntegers, "", "gates per layer", 1, 1e7},
-                         kRepeat,
-                         {"wiring", Kind::kText, R"("random")",
-                          "random, unique (the automata's rule), or learned: each end chooses among candidates"},
-                         {"candidates", Kind::kInteger, "8", "signals that an end of a learned wire chooses from", 2,
-                          1024}});
+  return with_gate_keys(
+      {{"widths", Kind::kIntegers, "", "gates per layer", 1, 1e7},
+       kRepeat,
+       {"wiring", Kind::kText, R"("random")",
+        "random, unique (the automata's rule), or learned: each end chooses among candidates"},
+       {"candidates", Kind::kInteger, "8", "signals that an end of a learned wire chooses from", 2, 1024}});
 }
 
 std::shared_ptr<nn::Layer> make_automaton(const Settings& s, const Tensor& x, int64_t visible) {

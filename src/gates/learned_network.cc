@@ -56,8 +56,7 @@ LearnedNetwork::LearnedNetwork(int64_t in, const std::vector<int64_t>& widths, i
   std::vector<int32_t> signals(static_cast<size_t>(in));
   for (size_t k = 0; k < signals.size(); k++) signals[k] = static_cast<int32_t>(k);
   for (size_t l = 0; l < widths.size(); l++) {
-    const std::vector<int32_t> drawn =
-        draw_candidates(static_cast<int64_t>(signals.size()), 2 * widths[l], candidates);
+    const std::vector<int32_t> drawn = draw_candidates(static_cast<int64_t>(signals.size()), 2 * widths[l], candidates);
     const bool last = l + 1 == widths.size();  // whose gates must be the last of all
     std::vector<int32_t> mixed, results;
     const auto add_gate = [&](size_t g) {
@@ -105,8 +104,8 @@ Tensor LearnedNetwork::mixtures() {
 
 Tensor LearnedNetwork::forward(const Tensor& x) {
   if (x.rank() != 2 || x.size(1) != in_)
-    throw Error("LearnedNetwork: an input of " + to_string(x.shape()) + " — it must be [batch, " +
-                std::to_string(in_) + "]");
+    throw Error("LearnedNetwork: an input of " + to_string(x.shape()) + " — it must be [batch, " + std::to_string(in_) +
+                "]");
   return gate_network(x, concat({gates.coefficients(), mixtures()}, 0), wires_, out_);
 }
 

@@ -7,9 +7,9 @@
 #include "gates/random_bits.h"
 #include "ingot/error.h"
 #include "ingot/functions.h"
-#include "ingot/ops.h"
 #include "ingot/grid.h"
 #include "ingot/memory.h"
+#include "ingot/ops.h"
 #include "ingot/threads.h"
 
 namespace ingot::gates {
@@ -324,7 +324,8 @@ Tensor Runner::evaluate(const Tensor& x) {
   Tensor y = Tensor::empty({batch, outputs});
   for (int64_t b = 0; b < batch; b++)
     for (int64_t o = 0; o < outputs; o++)
-      y.data<float>()[b * outputs + o] = static_cast<float>(out[static_cast<size_t>(o * words + b / 64)] >> (b % 64) & 1);
+      y.data<float>()[b * outputs + o] =
+          static_cast<float>(out[static_cast<size_t>(o * words + b / 64)] >> (b % 64) & 1);
   return y;
 }
 

@@ -124,9 +124,7 @@ int64_t plan_forward_only(const GateProgram& p, int32_t tile, GateStep* steps, i
     int32_t place[2];
     for (int k = 0; k < 2; ++k) place[k] = wire[k] < inputs ? wire[k] : row_of[wire[k]];
     const bool output = i >= gates - outputs;
-    const int32_t result = output      ? inputs + i - (gates - outputs)
-                           : p.adds(i) ? row_of[inputs + i - 1]
-                                       : rows.take();
+    const int32_t result = output ? inputs + i - (gates - outputs) : p.adds(i) ? row_of[inputs + i - 1] : rows.take();
     step = {place[0] * tile, place[1] * tile, coefficients_of(p, i), result * tile};
     row_of[inputs + i] = result;
     for (int k = 0; k < 2; ++k) {
