@@ -103,11 +103,20 @@ class GateNetwork : public nn::Layer {
   int64_t in_, out_;
 };
 
-/// A GateNetwork whose wires learn as well: while it trains, each end of a wire is a mixture of `candidates` signals of
-/// the layer before, drawn at random and read evenly; in evaluation mode the likeliest of them.
+/// What the ends of wires that learn choose from.
+struct Candidates {
+  int64_t count = 8;  // for each end: an even number
+  // Of pictures [·, height, width] as inputs: both ends of a gate of the first layer choose among pixels that are at
+  // most `reach` from a place of the gate's own, which is drawn denser towards the middle. 0: among all inputs.
+  int64_t height = 0, width = 0, reach = 0;
+};
+
+/// A GateNetwork whose wires learn as well: while it trains, each end of a wire is a mixture of signals of the layer
+/// before, drawn at random; in evaluation mode the likeliest of them.
 class LearnedNetwork : public nn::Layer {
  public:
-  LearnedNetwork(int64_t in, const std::vector<int64_t>& widths, int64_t candidates, const GateOptions& options = {});
+  LearnedNetwork(int64_t in, const std::vector<int64_t>& widths, const Candidates& candidates = {},
+                 const GateOptions& options = {});
   void parts(nn::Parts& p) override;
   Tensor forward(const Tensor& x) override;
   Circuit circuit() const;

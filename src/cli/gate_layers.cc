@@ -72,7 +72,10 @@ std::vector<Key> gate_network_keys() {
        kRepeat,
        {"wiring", Kind::kText, R"("random")",
         "random, unique (the automata's rule), or learned: each end chooses among candidates"},
-       {"candidates", Kind::kInteger, "8", "signals that an end of a learned wire chooses from", 2, 1024}});
+       {"candidates", Kind::kInteger, "8", "signals that an end of a learned wire chooses from", 2, 1024},
+       {"reach", Kind::kInteger, "0",
+        "learned wires of the first layer choose among pixels so near to a place; 0: among all", 0, 65536},
+       {"picture", Kind::kIntegers, nullptr, "height and width of the pictures, for a reach", 1, 65536}});
 }
 
 std::shared_ptr<nn::Layer> make_automaton(const Settings& s, const Tensor& x, int64_t visible) {
@@ -97,9 +100,13 @@ std::shared_ptr<nn::Layer> make_automaton(const Settings& s, const Tensor& x, in
 std::shared_ptr<nn::Layer> make_gate_network(const Settings& s, const Tensor& x) {
   if (x.rank() != 2) throw Error("needs samples of one axis — put a flatten before it");
   const std::string& wiring = s.text("wiring");
-  if (wiring == "learned")
-    return std::make_shared<gates::LearnedNetwork>(x.size(1), layers_of(s, "widths"), s.integer("candidates"),
-                                                   gate_options(s));
+  if (wiring == "learned") {
+    gates::Candidates candidates{.count = s.integer("candidates"), .reach = s.integer("reach")};
+    const std::vector<int64_t> picture = s.has("picture") ? s.integers("picture") : std::vector<int64_t>{0, 0};
+    if (picture.size() != 2) s.fail("picture", "\"picture\" is a height and a width");
+    candidates.height = picture[0], candidates.width = picture[1];
+    return std::make_shared<gates::LearnedNetwork>(x.size(1), layers_of(s, "widths"), candidates, gate_options(s));
+  }
   if (wiring != "random" && wiring != "unique") s.fail("wiring", "\"wiring\" is random, unique or learned");
   using Wiring = gates::GateNetwork::Wiring;
   return std::make_shared<gates::GateNetwork>(x.size(1), layers_of(s, "widths"),

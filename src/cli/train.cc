@@ -225,6 +225,11 @@ class Run {
 
   // The gates' circuit and its exam. If it fails and there are attempts left, this one is over.
   int examine() {
+    if (job_.description.settings("train").number("ema") > 0) {  // the circuit is that of the averages
+      std::vector<NamedTensor> averages;
+      for (const NamedTensor& w : job_.trainer->weights()) averages.push_back({w.name, clone(w.tensor)});
+      job_.model->load_state_dict(averages);
+    }
     circuit_ = circuit_of(job_);
     cli::save(job_, *circuit_, folder_);
     const Settings s = job_.description.settings("train");

@@ -294,9 +294,10 @@ INGOT_OP(gate_network) = {
     .doc =
         "Soft logic gates: x [batch, in] are the first signals, gate g reads signals wires[g, 0] and wires[g, 1] "
         "before "
-        "its own, in + g, and gives w0 + w1·a + w2·b + w3·ab with row wires[g, 2] of the coefficients [rows, 4]; to "
-        "the "
-        "last `outputs` gates' results, [batch, outputs].",
+        "its own, in + g, and gives w0 + w1·a + w2·b + w3·ab with row wires[g, 2] of the coefficients [rows, 4]; one "
+        "whose row is -1 - r adds w1·a + w2·b of row r to the result of the gate before it, which nobody else reads; "
+        "to "
+        "the last `outputs` gates' results, [batch, outputs].",
     .family = "gates",
     .infer =
         [](const Call& call, Specs& out) {

@@ -71,7 +71,7 @@ TEST(Sums, RefuseWhatDoesNotFit) {
 
 TEST(LearnedNetwork, GradientsAgreeWithDifferences) {
   nn::set_seed(5);
-  LearnedNetwork net(7, {6, 4}, 4, {.pass = 0, .noise = 1});
+  LearnedNetwork net(7, {6, 4}, {.count = 4}, {.pass = 0, .noise = 1});
   net.to(kF64);
   const Tensor x = to(bernoulli({9, 7}, 1, 0.5), kF64), weights = uniform({9, 4}, 3, -1, 1, 0, kF64);
   const auto loss = [&] { return sum(multiply(net(x), weights)); };
@@ -97,7 +97,7 @@ TEST(LearnedNetwork, GradientsAgreeWithDifferences) {
 // In evaluation mode the network is its circuit, on every corner, evaluated one by one and bit-packed.
 TEST(LearnedNetwork, IsItsCircuit) {
   nn::set_seed(11);
-  LearnedNetwork net(6, {12, 9, 5}, 4);
+  LearnedNetwork net(6, {12, 9, 5}, {.count = 4});
   net.gates.logits = normal(net.gates.logits.shape(), 4, 0, 3);
   net.eval();
   const Circuit circuit = net.circuit();
@@ -120,7 +120,7 @@ TEST(LearnedNetwork, IsItsCircuit) {
 
 TEST(LearnedNetwork, SameBitsAtAnyThreadCount) {
   nn::set_seed(2);
-  LearnedNetwork net(40, {300, 200}, 6, {.pass = 0, .noise = 1});
+  LearnedNetwork net(40, {300, 200}, {.count = 6}, {.pass = 0, .noise = 1});
   const Tensor x = to(bernoulli({530, 40}, 1, 0.5), kF32), weights = uniform({530, 200}, 3);
   const int before = threads();
   std::vector<std::vector<Tensor>> results;
@@ -136,12 +136,37 @@ TEST(LearnedNetwork, SameBitsAtAnyThreadCount) {
 }
 
 TEST(LearnedNetwork, RefusesWhatDoesNotFit) {
-  EXPECT_REFUSED(LearnedNetwork(8, {4}, 3), "an even number");
-  EXPECT_REFUSED(LearnedNetwork(8, {4, 9}, 6), "as many signals as candidates");
-  LearnedNetwork net(8, {4}, 2);
+  EXPECT_REFUSED(LearnedNetwork(8, {4}, {.count = 3}), "an even number");
+  EXPECT_REFUSED(LearnedNetwork(8, {4, 9}, {.count = 6}), "as many signals as candidates");
+  LearnedNetwork net(8, {4}, {.count = 2});
   EXPECT_REFUSED(net(zeros({2, 7})), "[batch, 8]");
   EXPECT_REFUSED(Runner(net.circuit()).evaluate(zeros({2, 7})), "[batch, 8]");
-  EXPECT_REFUSED(LearnedNetwork(8, {4}, 2, {.noise = -1}), "below 0");
+  EXPECT_REFUSED(LearnedNetwork(8, {4}, {.count = 2}, {.noise = -1}), "below 0");
+}
+
+// Both ends of a gate choose near one place, wherever that is; later layers choose among all signals.
+TEST(LearnedNetwork, ChoosesNearby) {
+  nn::set_seed(1);
+  LearnedNetwork net(2 * 12 * 9, {300, 20}, {.count = 4, .height = 12, .width = 9, .reach = 2});
+  for (int64_t round = 0; round < 4; round++) {
+    std::vector<float> chosen;
+    for (int64_t e = 0; e < net.choices.size(0); e++)
+      for (int64_t k = 0; k < 4; k++) chosen.push_back(k == round ? 1.0F : 0.0F);
+    net.choices = Tensor::from(chosen, {net.choices.size(0), 4});
+    const Circuit circuit = net.circuit();
+    std::vector<int> uses(216);
+    for (size_t g = 0; g < 300; g++) {
+      const Gate& gate = circuit.gates[g];
+      const auto row = [](uint32_t signal) { return static_cast<int>(signal % 108 / 9); };
+      const auto column = [](uint32_t signal) { return static_cast<int>(signal % 9); };
+      EXPECT_LE(std::abs(row(gate.a) - row(gate.b)), 4);
+      EXPECT_LE(std::abs(column(gate.a) - column(gate.b)), 4);
+      uses[gate.a]++, uses[gate.b]++;
+    }
+    EXPECT_GT(std::count_if(uses.begin(), uses.end(), [](int n) { return n > 0; }), 130);
+  }
+  EXPECT_REFUSED(LearnedNetwork(216, {8}, {.count = 4, .height = 12, .width = 10, .reach = 2}), "are no pictures");
+  EXPECT_REFUSED(LearnedNetwork(108, {8}, {.count = 6, .height = 12, .width = 9, .reach = 1}), "4 pixels in a corner");
 }
 
 TEST(Binarize, LevelByLevel) {
@@ -163,7 +188,7 @@ class Classifier : public ::testing::Test {
 TEST_F(Classifier, CircuitIsAsGoodAsTheModel) {
   nn::set_seed(3);
   auto network =
-      std::make_shared<LearnedNetwork>(20, std::vector<int64_t>{200, 200}, 8,
+      std::make_shared<LearnedNetwork>(20, std::vector<int64_t>{200, 200}, Candidates{.count = 8},
                                        GateOptions{.pass = 0, .noise = 1, .hardening = {.most = 0.9, .over = 300}});
   nn::Sequential model;
   model.add(Binarize({0.5})).add(network).add(GroupSum(4, 2));
