@@ -37,30 +37,38 @@ void require_program(const Call& call, int i, int64_t outputs) {
          "the last gates are the outputs");
 }
 
+// Where gates add to the one before them: that one is read by nobody else, and outputs do not add.
+void check_sums(const Call& call, const int32_t* w, int64_t s0, int64_t s1, int64_t gates, int64_t inputs,
+                int64_t outputs) {
+  const auto adds = [&](int64_t g) { return w[g * s0 + 2 * s1] < 0; };
+  for (int64_t g = 0; g < gates; g++) {
+    if (adds(g) && (g == 0 || g >= gates - outputs))
+      fail(call, "gate " + std::to_string(g) + " has a negative row: it would add to the gate before it",
+           g == 0 ? "there is none" : "outputs do not add");
+    for (int64_t k = 0; k < 2; k++)
+      if (const int64_t signal = w[g * s0 + k * s1]; signal >= inputs && adds(signal - inputs + 1))
+        fail(call, "gate " + std::to_string(g) + " reads signal " + std::to_string(signal),
+             "the gate behind that one adds to it, and nothing else may read it");
+  }
+}
+
 // A gate reads signals before its own.
 void check_wires(const Call& call, int i, int64_t inputs, int64_t outputs) {
   const Tensor& wires = call.in(i + 1);
-  const int64_t rows = call.in(i).size(0), s0 = wires.strides()[0], s1 = wires.strides()[1];
+  const int64_t rows = call.in(i).size(0), s0 = wires.strides()[0], s1 = wires.strides()[1], gates = wires.size(0);
   const auto* w = static_cast<const int32_t*>(wires.raw());
-  const int64_t gates = wires.size(0);
-  const auto adds = [&](int64_t g) { return w[g * s0 + 2 * s1] < 0; };
+  bool sums = false;
   for (int64_t g = 0; g < gates; g++) {
-    const int64_t a = w[g * s0], b = w[g * s0 + s1];
-    const int64_t row = adds(g) ? -1 - int64_t{w[g * s0 + 2 * s1]} : w[g * s0 + 2 * s1];
+    const int64_t a = w[g * s0], b = w[g * s0 + s1], own = w[g * s0 + 2 * s1], row = own < 0 ? -1 - own : own;
     if (a < 0 || b < 0 || a >= inputs + g || b >= inputs + g)
       fail(call, "gate " + std::to_string(g) + " reads signals " + std::to_string(a) + " and " + std::to_string(b),
            "it may read those before its own, 0 to " + std::to_string(inputs + g - 1));
     if (row >= rows)
       fail(call, "gate " + std::to_string(g) + " has row " + std::to_string(row),
            "the coefficients have " + std::to_string(rows) + " rows");
-    if (adds(g) && (g == 0 || g >= gates - outputs))
-      fail(call, "gate " + std::to_string(g) + " has a negative row: it would add to the gate before it",
-           g == 0 ? "there is none" : "outputs do not add");
-    for (const int64_t signal : {a, b})
-      if (signal >= inputs && adds(signal - inputs + 1))
-        fail(call, "gate " + std::to_string(g) + " reads signal " + std::to_string(signal),
-             "the gate behind that one adds to it, and nothing else may read it");
+    sums = sums || own < 0;
   }
+  if (sums) check_sums(call, w, s0, s1, gates, inputs, outputs);
 }
 
 // Operands of other types, as with_staged() hands them on.
