@@ -92,6 +92,44 @@ refused '"border" is zero or wrap' train gol --set model.layers.0.border=none
 refused "squared_error_sum is the loss of boards" train gol --set loss.type=mse
 refused "squared_error_sum is the loss of boards" train regression --set loss.type=squared_error_sum
 
+echo "--- a classifier made of gates: its circuit decides as the model does"
+cat >votes.toml <<'TOML'
+[data]
+type = "digits"
+normalize = false
+[model]
+layers = [
+  { type = "binarize", levels = [0.3, 0.7] },
+  { type = "gate_network", widths = [400, 400], wiring = "learned", candidates = 8, pass = 0.0, noise = 1.0, harden = 0.9 },
+  { type = "group_sum", tau = 3.0 },
+]
+[loss]
+type = "cross_entropy"
+[optimizer]
+type = "adam"
+lr = 0.1
+[train]
+epochs = 4
+TOML
+for options in "--quiet" "--quiet --set train.ema=0.9" "--quiet --set model.layers.1.wiring=random --set model.layers.1.pass=5.0"; do
+  rm -rf votes
+  "$ingot" train votes.toml --out votes $options || fail "gates that vote, $options: exit code $?"
+  python3 - <<'PYTHON'
+import json
+same, right = json.load(open("votes/exam.json"))["items"]
+assert same["right"] == same["of"] > 300 and right["right"] > 0.6 * right["of"], (same, right)
+assert len(json.load(open("votes/circuit.json"))["gates"]) == 800
+PYTHON
+  "$ingot" eval votes --json | python3 -c '
+import json, sys
+right = json.load(open("votes/exam.json"))["items"][1]
+accuracy = json.load(sys.stdin)["accuracy"]
+assert abs(accuracy - right["right"] / right["of"]) < 1e-6, (accuracy, right)'
+done
+grep -q "Functions of the gates" votes/report.html || fail "report of a classifier"
+refused "is random, unique or learned" train votes.toml --set model.layers.1.wiring=none
+refused "an even number" train votes.toml --set model.layers.1.candidates=3
+
 echo "--- a checkerboard of cells that do not move in step, one update"
 "$ingot" train checkerboard-async --epochs 1 --set train.batches=1 --set train.restarts=0 --out async --quiet || [ $? -eq 3 ]
 

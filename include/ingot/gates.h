@@ -48,6 +48,7 @@ struct Hardening {
 struct GateOptions {
   Form form = Form::kSoftmax;
   double pass = 10;   // the initial logit of "a": new gates hand their first input on
+  double noise = 0;   // deviation of random numbers that are added to initial logits
   double gumbel = 0;  // > 0: Gumbel noise on the logits at this temperature while training, straight-through; instead
                       // of hardening
   Hardening hardening = {};
@@ -64,6 +65,8 @@ class Gates : public nn::Module {
   std::vector<Function> functions() const;
   const GateOptions& options() const { return options_; }
   int64_t count() const { return logits.size(0); }
+  /// In training, `hard` in place of `soft` for the rows [n, ·] that hardening chooses, with the gradient of `soft`.
+  Tensor harden(const Tensor& soft, const Tensor& hard) const;
   /// What GateOptions::hardening goes by.
   void observe(double loss) override;
   /// The share of gates that are hard in a training step now.
@@ -96,6 +99,47 @@ class GateNetwork : public nn::Layer {
  private:
   Tensor wires_;  // i32 [gates, 3]: two signals and the row of the coefficients
   int64_t in_, out_;
+};
+
+/// What the ends of wires that learn choose from.
+struct Candidates {
+  int64_t count = 8;  // for each end: an even number
+  // Of pictures [·, height, width] as inputs: both ends of a gate of the first layer choose among pixels that are at
+  // most `reach` from a place of the gate's own, which is drawn denser towards the middle. 0: among all inputs.
+  int64_t height = 0, width = 0, reach = 0;
+};
+
+/// A GateNetwork whose wires learn as well: while it trains, each end of a wire is a mixture of signals of the layer
+/// before, drawn at random; in evaluation mode the likeliest of them.
+class LearnedNetwork : public nn::Layer {
+ public:
+  LearnedNetwork(int64_t in, const std::vector<int64_t>& widths, const Candidates& candidates = {},
+                 const GateOptions& options = {});
+  void parts(nn::Parts& p) override;
+  Tensor forward(const Tensor& x) override;
+  Circuit circuit() const;
+  std::string kind() const override { return "LearnedNetwork"; }
+
+  Gates gates;
+  Tensor choices;  // logits [2 · gates, candidates]: of the first ends of all gates in turn with the second ones
+
+ private:
+  Tensor mixtures();
+  int64_t in_, out_;
+  Tensor wires_;                // i32 [·, 3]: chains that add up the candidates of an end, and the gates
+  std::vector<int32_t> chain_;  // where in them the chain of every end begins
+  std::vector<int32_t> place_;  // and where every gate is
+};
+
+/// Bits of pictures or of other numbers: [batch, …] to [batch, levels · n], 1 where x is above a level, level by level.
+class Binarize : public nn::Layer {
+ public:
+  explicit Binarize(std::vector<double> levels);
+  Tensor forward(const Tensor& x) override;
+  std::string kind() const override { return "Binarize"; }
+
+ private:
+  std::vector<double> levels_;
 };
 
 /// Sums of equal groups of features, divided by `tau`: [batch, classes · n] to [batch, classes] logits.

@@ -75,6 +75,9 @@ class Runner {
 
   /// The outputs of 64·words assignments at once: `in` is [inputs, words], `out` [outputs, words].
   void evaluate(std::span<const uint64_t> in, std::span<uint64_t> out, int64_t words);
+  /// The outputs of an f32 tensor of assignments [batch, inputs], true where it is at least a half: an f32 tensor
+  /// [batch, outputs] of zeros and ones.
+  Tensor evaluate(const Tensor& x);
 
   /// Gates that are executed, and signals that are kept at the same time.
   int64_t gates() const;

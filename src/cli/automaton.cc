@@ -5,6 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "cli/gate_classifier.h"
 #include "cli/page.h"
 #include "ingot/circuit_io.h"
 
@@ -13,6 +14,8 @@ namespace {
 
 constexpr uint64_t kExamStream = 0x6578616d;  // of the boards of exams
 constexpr int64_t kLifeSide = 48;             // of the board that a film of Life shows
+constexpr size_t kManyGates = 6000;           // beyond, gates are not replaced in random orders: it would take minutes
+constexpr size_t kMostDrawn = 600;            // gates that a picture of a circuit can show
 
 // The objects of a text of JSON lines.
 std::vector<nlohmann::json> parsed_lines(const std::string& lines) {
@@ -50,17 +53,32 @@ gates::Automaton* automaton_of(nn::Sequential& model) {
   return model.size() == 1 ? dynamic_cast<gates::Automaton*>(&model[0]) : nullptr;
 }
 
-TrainedCircuit circuit_of(Job& job) {
+bool makes_circuit(Job& job) {
+  return (automaton_of(*job.model) != nullptr && job.data.boards) || is_gate_classifier(job);
+}
+
+namespace {
+
+gates::Circuit rule_of(const Job& job, const gates::Automaton& automaton) {
   const Task& task = job.data.task;
-  const gates::Automaton& automaton = *automaton_of(*job.model);
-  TrainedCircuit out;
-  out.raw = automaton.circuit();
-  out.raw.name = job.description.name;
-  gates::CellRule& rule = *out.raw.cell;
+  gates::Circuit circuit = automaton.circuit();
+  gates::CellRule& rule = *circuit.cell;
   rule.visible = static_cast<int32_t>(task.visible);
   rule.height = static_cast<int32_t>(task.input[1]), rule.width = static_cast<int32_t>(task.input[2]);
   rule.steps = static_cast<int32_t>(automaton.options().steps);
-  gates::Simplified simplified = gates::simplify(out.raw);
+  return circuit;
+}
+
+}  // namespace
+
+TrainedCircuit circuit_of(Job& job) {
+  const gates::Automaton* automaton = automaton_of(*job.model);
+  TrainedCircuit out;
+  out.raw = automaton != nullptr ? rule_of(job, *automaton) : classifier_circuit(job);
+  out.raw.name = job.description.name;
+  gates::SimplifyOptions options;
+  if (out.raw.gates.size() > kManyGates) options.rounds = 0;
+  gates::Simplified simplified = gates::simplify(out.raw, options);
   out.simple = std::move(simplified.circuit), out.passes = std::move(simplified.passes);
   return out;
 }
@@ -74,7 +92,8 @@ ExamTurn exam_turn(const Job& job, const TrainedCircuit& circuit, const std::str
   return {taken == 0 && s.integer("restarts") == 0 ? 0 : taken + 1, false, taken + 1};
 }
 
-gates::Exam exam_of(const Job& job, const gates::Circuit& circuit, int64_t number) {
+gates::Exam exam_of(Job& job, const gates::Circuit& circuit, int64_t number) {
+  if (!circuit.cell) return examine_classifier(job, circuit);
   const Settings s = job.description.settings("train");
   const BoardTask& task = *job.data.boards;
   const RandomKey key{static_cast<uint64_t>(s.integer("seed") + s.integer("attempt")),
@@ -97,7 +116,8 @@ void save(const Job& job, const TrainedCircuit& circuit, const RunFolder& folder
   gates::save_circuit(folder.file("circuit.json"), circuit.raw);
   gates::save_circuit(folder.file("circuit-simple.json"), circuit.simple);
   io::write_file(folder.file("exam.json"), exam_json(circuit.exam) + "\n");
-  io::save_gif(folder.file("rollout.gif"), film_of(job, circuit), {.last_seconds = 1.5, .scale = 8});
+  if (circuit.simple.cell)
+    io::save_gif(folder.file("rollout.gif"), film_of(job, circuit), {.last_seconds = 1.5, .scale = 8});
 }
 
 std::string exam_json(const gates::Exam& exam) {
@@ -154,7 +174,6 @@ Tensor film(const gates::Circuit& rule, gates::Grid start, int64_t count, Random
 
 ReportCircuit report_circuit(const Job& job, const TrainedCircuit& circuit, const std::string& attempts) {
   ReportCircuit out;
-  const gates::CellRule& rule = *circuit.simple.cell;
   out.passed = circuit.exam.passed();
   out.exam.header = {"question", "right", "of", "", ""};
   for (const gates::ExamItem& item : circuit.exam.items)
@@ -164,10 +183,13 @@ ReportCircuit report_circuit(const Job& job, const TrainedCircuit& circuit, cons
                                                      : "not passed",
                              item.note});
   out.attempts = attempts_table(attempts);
-  out.frames = film_of(job, circuit);
-  out.film_note =
-      fmt::format("{} steps of the simplified circuit; it was trained on {} x {} cells for {}.", out.frames.size(0) - 1,
-                  rule.height, rule.width, rule.steps == 1 ? "one step" : fmt::format("{} steps", rule.steps));
+  if (circuit.simple.cell) {
+    const gates::CellRule& rule = *circuit.simple.cell;
+    out.frames = film_of(job, circuit);
+    out.film_note = fmt::format("{} steps of the simplified circuit; it was trained on {} x {} cells for {}.",
+                                out.frames.size(0) - 1, rule.height, rule.width,
+                                rule.steps == 1 ? "one step" : fmt::format("{} steps", rule.steps));
+  }
   for (int f = 0; f < gates::kFunctions; f++) out.functions.emplace_back(gates::name(static_cast<gates::Function>(f)));
   out.before = gates::function_counts(circuit.raw), out.after = gates::function_counts(circuit.simple);
   out.passes.header = {"pass", "gates", "seconds", "proof"};
@@ -176,7 +198,7 @@ ReportCircuit report_circuit(const Job& job, const TrainedCircuit& circuit, cons
   out.note = fmt::format("{} gates as trained, {} of them active; {} after simplification.",
                          grouped(std::ssize(circuit.raw.gates)), grouped(gates::active_gates(circuit.raw)),
                          grouped(std::ssize(circuit.simple.gates)));
-  out.svg = gates::to_svg(circuit.simple);
+  if (circuit.simple.gates.size() <= kMostDrawn) out.svg = gates::to_svg(circuit.simple);
   return out;
 }
 

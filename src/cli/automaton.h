@@ -1,4 +1,4 @@
-// What becomes of a trained automaton: its circuit, the exam of it, and a film.
+// What becomes of trained gates: their circuit and its exam; of an automaton also a film.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,13 +16,16 @@ namespace ingot::cli {
 /// The automaton that a model is; nullptr if it is another one.
 gates::Automaton* automaton_of(nn::Sequential& model);
 
+/// Does a circuit come out of this job: an automaton on boards, or a classifier with one network of gates in it?
+bool makes_circuit(Job& job);
+
 struct TrainedCircuit {
   gates::Circuit raw, simple;
   std::vector<gates::PassResult> passes;  // from one to the other
   gates::Exam exam = {};                  // of the simple one
 };
 
-/// The circuit of a job's automaton as it is now, simplified.
+/// The circuit of a job's gates as they are now, simplified.
 TrainedCircuit circuit_of(Job& job);
 
 /// Which exam of its run a circuit takes: exams are counted over attempts and over runs that go on, and each is
@@ -35,11 +38,11 @@ struct ExamTurn {
 /// `attempts`: lines of attempts.jsonl; `taken`: how many exams the run's state knows of.
 ExamTurn exam_turn(const Job& job, const TrainedCircuit& circuit, const std::string& attempts, int64_t taken);
 /// The exam of that number, on boards that only it has.
-gates::Exam exam_of(const Job& job, const gates::Circuit& circuit, int64_t number);
+gates::Exam exam_of(Job& job, const gates::Circuit& circuit, int64_t number);
 /// A circuit's own number, by which attempts.jsonl knows it.
 std::string fingerprint(const gates::Circuit& circuit);
 
-/// Writes circuit.json, circuit-simple.json, exam.json and a film, rollout.gif.
+/// Writes circuit.json, circuit-simple.json, exam.json and, of an automaton, a film, rollout.gif.
 void save(const Job& job, const TrainedCircuit& circuit, const RunFolder& folder);
 /// The exam as JSON: {"passed": …, "items": […]}.
 std::string exam_json(const gates::Exam& exam);

@@ -14,6 +14,7 @@ std::vector<Key> with_gate_keys(std::vector<Key> keys) {
   const Key common[] = {
       {"form", Kind::kText, R"("softmax")", "of a gate's parameters: softmax (16 of them) or light (4)"},
       {"pass", Kind::kNumber, "10.0", "how strongly new gates hand on their first input: its initial logit"},
+      {"noise", Kind::kNumber, "0.0", "deviation of random numbers that are added to initial logits", 0, 100},
       {"gumbel", Kind::kNumber, "0.0", "temperature of Gumbel noise in training, straight-through; 0: none", 0, 100},
       {"harden", Kind::kNumber, "0.0",
        "probability of a gate to be, in a training step, what it will be in the end: its likeliest function", 0, 1},
@@ -30,6 +31,7 @@ gates::GateOptions gate_options(const Settings& s) {
   return {
       .form = form == "light" ? gates::Form::kLight : gates::Form::kSoftmax,
       .pass = s.number("pass"),
+      .noise = s.number("noise"),
       .gumbel = s.number("gumbel"),
       .hardening = {.most = s.number("harden"), .below = s.number("harden_below"), .over = s.integer("harden_over")}};
 }
@@ -65,9 +67,15 @@ std::vector<Key> automaton_keys() {
 }
 
 std::vector<Key> gate_network_keys() {
-  return with_gate_keys({{"widths", Kind::kIntegers, "", "gates per layer", 1, 1e7},
-                         kRepeat,
-                         {"wiring", Kind::kText, R"("random")", "random, or unique (the automata's rule)"}});
+  return with_gate_keys(
+      {{"widths", Kind::kIntegers, "", "gates per layer", 1, 1e7},
+       kRepeat,
+       {"wiring", Kind::kText, R"("random")",
+        "random, unique (the automata's rule), or learned: each end chooses among candidates"},
+       {"candidates", Kind::kInteger, "8", "signals that an end of a learned wire chooses from", 2, 1024},
+       {"reach", Kind::kInteger, "0",
+        "learned wires of the first layer choose among pixels so near to a place; 0: among all", 0, 65536},
+       {"picture", Kind::kIntegers, nullptr, "height and width of the pictures, for a reach", 1, 65536}});
 }
 
 std::shared_ptr<nn::Layer> make_automaton(const Settings& s, const Tensor& x, int64_t visible) {
@@ -92,7 +100,14 @@ std::shared_ptr<nn::Layer> make_automaton(const Settings& s, const Tensor& x, in
 std::shared_ptr<nn::Layer> make_gate_network(const Settings& s, const Tensor& x) {
   if (x.rank() != 2) throw Error("needs samples of one axis — put a flatten before it");
   const std::string& wiring = s.text("wiring");
-  if (wiring != "random" && wiring != "unique") s.fail("wiring", "\"wiring\" is random or unique");
+  if (wiring == "learned") {
+    gates::Candidates candidates{.count = s.integer("candidates"), .reach = s.integer("reach")};
+    const std::vector<int64_t> picture = s.has("picture") ? s.integers("picture") : std::vector<int64_t>{0, 0};
+    if (picture.size() != 2) s.fail("picture", "\"picture\" is a height and a width");
+    candidates.height = picture[0], candidates.width = picture[1];
+    return std::make_shared<gates::LearnedNetwork>(x.size(1), layers_of(s, "widths"), candidates, gate_options(s));
+  }
+  if (wiring != "random" && wiring != "unique") s.fail("wiring", "\"wiring\" is random, unique or learned");
   using Wiring = gates::GateNetwork::Wiring;
   return std::make_shared<gates::GateNetwork>(x.size(1), layers_of(s, "widths"),
                                               wiring == "unique" ? Wiring::kUnique : Wiring::kRandom, gate_options(s));

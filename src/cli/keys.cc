@@ -147,6 +147,12 @@ std::vector<int64_t> Settings::integers(std::string_view name) const {
   return out;
 }
 
+std::vector<double> Settings::numbers(std::string_view name) const {
+  std::vector<double> out;
+  for (const Value& each : value(name).list) out.push_back(each.number);
+  return out;
+}
+
 std::vector<std::string> Settings::texts(std::string_view name) const {
   const Value& v = value(name);
   if (is_text(v)) return {v.text};

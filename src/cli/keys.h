@@ -72,6 +72,7 @@ class Settings {
   bool flag(std::string_view name) const { return value(name).boolean; }
   const std::string& text(std::string_view name) const { return value(name).text; }
   std::vector<int64_t> integers(std::string_view name) const;
+  std::vector<double> numbers(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
   const std::string& type() const { return text("type"); }
   const Value& table() const { return *table_; }

@@ -205,7 +205,7 @@ class Run {
     save();
     const bool restores = job_.keeps_best() && !job_.trainer->settled();  // what stays at 0 is no worse than the best
     if (restores) job_.trainer->restore_best();
-    if (automaton_of(*job_.model) != nullptr && job_.data.boards && examine() == kAgain) return kAgain;
+    if (makes_circuit(job_) && examine() == kAgain) return kAgain;
     io::save_safetensors(folder_.file("model.safetensors"), job_.trainer->weights(), job_.metadata());
     const bool report = job_.description.settings("output").flag("report");
     if (report)
@@ -229,8 +229,13 @@ class Run {
     return circuit_ && !circuit_->exam.passed() ? kExamFailed : kDone;
   }
 
-  // An automaton's circuit and its exam. If it fails and there are attempts left, this one is over.
+  // The gates' circuit and its exam. If it fails and there are attempts left, this one is over.
   int examine() {
+    if (job_.description.settings("train").number("ema") > 0) {  // the circuit is that of the averages
+      std::vector<NamedTensor> averages;
+      for (const NamedTensor& w : job_.trainer->weights()) averages.push_back({w.name, clone(w.tensor)});
+      job_.model->load_state_dict(averages);
+    }
     circuit_ = circuit_of(job_);
     const ExamTurn turn = exam_turn(job_, *circuit_, folder_.attempts(), exams_taken_);
     exam_number_ = turn.number, exams_taken_ = turn.taken;

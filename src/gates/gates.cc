@@ -43,7 +43,12 @@ Tensor initial_logits(int64_t count, const GateOptions& options) {
     else
       row[static_cast<size_t>(k)] = static_cast<float>((kA >> (3 - k) & 1) != 0 ? options.pass : -options.pass);
   }
-  return clone(broadcast_to(Tensor::from(row, {1, width}), {count, width}));
+  const Tensor all = clone(broadcast_to(Tensor::from(row, {1, width}), {count, width}));
+  return options.noise > 0 ? add(all, multiply(nn::draw_normal(all.shape()), options.noise)) : all;
+}
+
+Tensor straight_through(const Tensor& soft, const Tensor& hard) {
+  return add(soft, stop_gradient(subtract(hard, soft)));
 }
 
 // Elements of tensors whose type Module::to may have changed.
@@ -56,6 +61,7 @@ void set_number(const Tensor& t, int64_t i, double value) { store_from_double(el
 void check(const GateOptions& o) {
   const auto fail = [](const std::string& what, const char* hint) { throw Error("gates: " + what + " — " + hint); };
   if (!std::isfinite(o.pass)) fail("the initial logit is not finite", "published runs have 10, reliable ones 5");
+  if (!(o.noise >= 0) || !std::isfinite(o.noise)) fail("a deviation of the initial logits below 0", "0 is none");
   if (!(o.gumbel >= 0)) fail("a negative temperature of the noise", "0 is no noise");
   const Hardening& h = o.hardening;
   if (!(h.most >= 0 && h.most <= 1)) fail("hardening of more than all gates, or less than none", "give 0 to 1");
@@ -106,9 +112,6 @@ Tensor Gates::coefficients() {
   const auto hard = [&](const Tensor& x) {
     return softmaxed ? index_select(rows, argmax(x, {1})) : matmul(ingot::to(greater(x, 0.0), x.dtype()), rows);
   };
-  const auto straight_through = [&](const Tensor& mixture, const Tensor& functions) {
-    return add(mixture, stop_gradient(subtract(functions, mixture)));
-  };
   if (!training()) return hard(logits);
   if (options_.gumbel > 0) {
     const nn::RandomSource source = nn::next_random();
@@ -118,11 +121,14 @@ Tensor Gates::coefficients() {
     const Tensor noisy = multiply(add(logits, noise), 1 / options_.gumbel);
     return straight_through(soft(noisy), hard(noisy));
   }
-  const Tensor mixture = soft(logits);
-  if (options_.hardening.most == 0) return mixture;
+  return options_.hardening.most > 0 ? harden(soft(logits), hard(logits)) : soft(logits);
+}
+
+Tensor Gates::harden(const Tensor& soft, const Tensor& hard) const {
   const nn::RandomSource source = nn::next_random();
-  const Tensor chosen = less(uniform({count(), 1}, source.seed, 0, 1, source.stream, hardness_.dtype()), hardness_);
-  return where(chosen, straight_through(mixture, hard(logits)), mixture);
+  const Tensor chosen =
+      less(uniform({soft.size(0), 1}, source.seed, 0, 1, source.stream, hardness_.dtype()), hardness_);
+  return where(chosen, straight_through(soft, hard), soft);
 }
 
 std::vector<Function> Gates::functions() const {

@@ -6,8 +6,10 @@
 #include "gates/bit_program.h"
 #include "gates/random_bits.h"
 #include "ingot/error.h"
+#include "ingot/functions.h"
 #include "ingot/grid.h"
 #include "ingot/memory.h"
+#include "ingot/ops.h"
 #include "ingot/threads.h"
 
 namespace ingot::gates {
@@ -304,6 +306,27 @@ void Runner::evaluate(std::span<const uint64_t> in, std::span<uint64_t> out, int
   machine.run(Team(), kBitGrain, [&](int64_t i) { return tail.data() + i * kBitGrain; });
   for (int64_t o = 0; o < outputs; o++)
     std::copy_n(tail.data() + (inputs + o) * kBitGrain, rest, out.data() + o * words + whole);
+}
+
+Tensor Runner::evaluate(const Tensor& x) {
+  const int64_t inputs = impl_->plain.program().inputs, outputs = impl_->plain.program().outputs;
+  if (x.rank() != 2 || x.size(1) != inputs || x.dtype() != kF32)
+    throw Error("Runner::evaluate: an input of " + to_string(x.shape()) + " of " + name(x.dtype()) +
+                " — it must be f32 [batch, " + std::to_string(inputs) + "]");
+  const int64_t batch = x.size(0), words = up(batch, 64) / 64;
+  std::vector<uint64_t> in(static_cast<size_t>(inputs * words)), out(static_cast<size_t>(outputs * words));
+  const Tensor rows = contiguous(x);
+  for (int64_t b = 0; b < batch; b++)
+    for (int64_t i = 0; i < inputs; i++)
+      if (rows.data<float>()[b * inputs + i] >= 0.5F)
+        in[static_cast<size_t>(i * words + b / 64)] |= uint64_t{1} << (b % 64);
+  evaluate(in, out, words);
+  Tensor y = Tensor::empty({batch, outputs});
+  for (int64_t b = 0; b < batch; b++)
+    for (int64_t o = 0; o < outputs; o++)
+      y.data<float>()[b * outputs + o] =
+          static_cast<float>(out[static_cast<size_t>(o * words + b / 64)] >> (b % 64) & 1);
+  return y;
 }
 
 }  // namespace ingot::gates

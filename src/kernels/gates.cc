@@ -35,7 +35,8 @@ struct Tiling {
   int64_t count(int64_t t) const { return std::min(tile, lanes - t * tile); }  // lanes of a tile that are real
 };
 
-// Gates with their places in a tile's memory, in elements: where they find their operands and leave their result.
+// Gates with their places in a tile's memory, in elements: where they find their operands and leave their result. The
+// place p of the coefficients is -1 - p where a gate adds to what is at `result`.
 struct GateStep {
   int32_t a, b, coefficients, result;
 };
@@ -80,11 +81,21 @@ class Rows {
 
 constexpr int32_t kNone = -1;
 
-// Every signal keeps a row of its own: for the way back.
-void plan_forward(const GateProgram& p, int32_t tile, GateStep* steps) {
+int32_t coefficients_of(const GateProgram& p, int64_t gate) {
+  const int32_t place = p.row(gate) * 4;
+  return p.adds(gate) ? -1 - place : place;
+}
+
+// Every signal keeps a row of its own, for the way back; sums grow in one.
+void plan_forward(const GateProgram& p, int32_t tile, GateStep* steps, int32_t* row_of) {
+  const auto inputs = static_cast<int32_t>(p.inputs);
+  for (int32_t k = 0; k < inputs; ++k) row_of[k] = k;
+  int32_t rows = inputs;
   for (int64_t i = 0; i < p.gates; ++i) {
     const int32_t* wire = p.wires + 3 * i;
-    steps[i] = {wire[0] * tile, wire[1] * tile, wire[2] * 4, static_cast<int32_t>(p.inputs + i) * tile};
+    const int32_t result = p.adds(i) ? rows - 1 : rows++;
+    row_of[inputs + i] = result;
+    steps[i] = {row_of[wire[0]] * tile, row_of[wire[1]] * tile, coefficients_of(p, i), result * tile};
   }
 }
 
@@ -102,6 +113,7 @@ int64_t plan_forward_only(const GateProgram& p, int32_t tile, GateStep* steps, i
       int32_t& use = last_use[p.wires[3 * static_cast<int64_t>(i) + k]];
       if (use == kNone) use = i;
     }
+    if (p.adds(i)) last_use[inputs + i - 1] = i;
   }
   Rows rows(inputs + outputs, freed);
   int64_t count = 0;
@@ -112,8 +124,8 @@ int64_t plan_forward_only(const GateProgram& p, int32_t tile, GateStep* steps, i
     int32_t place[2];
     for (int k = 0; k < 2; ++k) place[k] = wire[k] < inputs ? wire[k] : row_of[wire[k]];
     const bool output = i >= gates - outputs;
-    const int32_t result = output ? inputs + i - (gates - outputs) : rows.take();
-    step = {place[0] * tile, place[1] * tile, wire[2] * 4, result * tile};
+    const int32_t result = output ? inputs + i - (gates - outputs) : p.adds(i) ? row_of[inputs + i - 1] : rows.take();
+    step = {place[0] * tile, place[1] * tile, coefficients_of(p, i), result * tile};
     row_of[inputs + i] = result;
     for (int k = 0; k < 2; ++k) {
       const bool own = wire[k] >= inputs && wire[k] < inputs + gates - outputs && !(k == 1 && wire[0] == wire[1]);
@@ -126,7 +138,8 @@ int64_t plan_forward_only(const GateProgram& p, int32_t tile, GateStep* steps, i
 // Which rows of the gradient area each gate reads and writes on the way back, with as few in use. Inputs have the first
 // rows, outputs the next, then there is one of zeros. Returns the number of gates that any output depends on, in the
 // order in which they are walked.
-int64_t plan_backward(const GateProgram& p, int32_t tile, GateBack* back, int32_t* row_of, int32_t* freed) {
+int64_t plan_backward(const GateProgram& p, int32_t tile, const GateStep* steps, GateBack* back, int32_t* row_of,
+                      int32_t* freed) {
   const auto inputs = static_cast<int32_t>(p.inputs), gates = static_cast<int32_t>(p.gates);
   const auto outputs = static_cast<int32_t>(p.outputs), zeros = inputs + outputs;
   std::fill(row_of, row_of + inputs + gates, kNone);
@@ -138,7 +151,7 @@ int64_t plan_backward(const GateProgram& p, int32_t tile, GateBack* back, int32_
     const int32_t result = row_of[inputs + i];
     if (result == kNone) continue;
     GateBack& gate = back[count++];
-    gate = {wire[0] * tile, wire[1] * tile, wire[2] * 4, result * tile, 0, 0, 0, 0};
+    gate = {steps[i].a, steps[i].b, steps[i].coefficients, result * tile, 0, 0, 0, 0};
     const auto place = [&](int32_t signal, int32_t& from, int32_t& to) {
       int32_t& row = row_of[signal];
       from = (row == kNone ? zeros : row) * tile;
@@ -147,7 +160,10 @@ int64_t plan_backward(const GateProgram& p, int32_t tile, GateBack* back, int32_
     };
     place(wire[0], gate.from_a, gate.to_a);
     place(wire[1], gate.from_b, gate.to_b);
-    rows.give(result);
+    if (p.adds(i))
+      row_of[inputs + i - 1] = result;  // the gradient by a sum is that by its terms
+    else
+      rows.give(result);
   }
   return count;
 }
@@ -171,13 +187,26 @@ constexpr int64_t kLanes = HWY_LANES(T);
 // One tile
 // ------------------------------------------------------------------------------------------------------------
 
-template <int kVectors, class T>
+// kAdds: are there gates that add to the one before? Automata have none, and no branch for them.
+template <int kVectors, bool kAdds, class T>
 HWY_NOINLINE void forward(const GateStep* HWY_RESTRICT steps, int64_t count, const T* HWY_RESTRICT coefficients,
                           T* signals) {
   const D<T> d;
   for (const GateStep* s = steps; s < steps + count; ++s) {
     const T *a = signals + s->a, *b = signals + s->b, *c = coefficients + s->coefficients;
     T* result = signals + s->result;
+    if constexpr (kAdds)
+      if (s->coefficients < 0) {
+        c = coefficients + (-1 - s->coefficients);
+        const V<T> c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]);
+        HWY_UNROLL(16)
+        for (int v = 0; v < kVectors; ++v) {
+          const int64_t at = v * kLanes<T>;
+          const V<T> sum = hn::MulAdd(c1, hn::Load(d, a + at), hn::Load(d, result + at));
+          hn::Store(hn::MulAdd(c2, hn::Load(d, b + at), sum), d, result + at);
+        }
+        continue;
+      }
     const V<T> c0 = hn::Set(d, c[0]), c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]), c3 = hn::Set(d, c[3]);
     HWY_UNROLL(16)
     for (int v = 0; v < kVectors; ++v) {
@@ -211,7 +240,7 @@ HWY_INLINE void add_sums(const V<T>& s0, const V<T>& s1, const V<T>& s2, const V
 }
 
 // From the outputs' rows of the gradient area to the inputs'.
-template <int kVectors, class T>
+template <int kVectors, bool kAdds, class T>
 HWY_NOINLINE void backward(const GateBack* HWY_RESTRICT back, int64_t count, const T* HWY_RESTRICT coefficients,
                            const T* HWY_RESTRICT signals, T* gradients, T* HWY_RESTRICT sums) {
   const D<T> d;
@@ -219,6 +248,23 @@ HWY_NOINLINE void backward(const GateBack* HWY_RESTRICT back, int64_t count, con
     const T *a = signals + gate->a, *b = signals + gate->b, *c = coefficients + gate->coefficients;
     const T *g = gradients + gate->result, *from_a = gradients + gate->from_a, *from_b = gradients + gate->from_b;
     T *to_a = gradients + gate->to_a, *to_b = gradients + gate->to_b;
+    if constexpr (kAdds)
+      if (gate->coefficients < 0) {
+        c = coefficients + (-1 - gate->coefficients);
+        const V<T> c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]);
+        V<T> s1 = hn::Zero(d), s2 = s1;
+        HWY_UNROLL(16)
+        for (int v = 0; v < kVectors; ++v) {
+          const int64_t at = v * kLanes<T>;
+          const V<T> dy = hn::Load(d, g + at);
+          s1 = hn::MulAdd(dy, hn::Load(d, a + at), s1);
+          s2 = hn::MulAdd(dy, hn::Load(d, b + at), s2);
+          hn::Store(hn::MulAdd(dy, c1, hn::Load(d, from_a + at)), d, to_a + at);
+          hn::Store(hn::MulAdd(dy, c2, hn::Load(d, from_b + at)), d, to_b + at);
+        }
+        add_sums<T>(hn::Zero(d), s1, s2, hn::Zero(d), sums);
+        continue;
+      }
     const V<T> c1 = hn::Set(d, c[1]), c2 = hn::Set(d, c[2]), c3 = hn::Set(d, c[3]);
     V<T> s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
     HWY_UNROLL(16)
@@ -245,14 +291,20 @@ struct TileLoops {
 };
 
 // The loops for tiles of so many lanes.
-template <class T>
+template <bool kAdds, class T>
 TileLoops<T> loops_for(int64_t tile) {
   constexpr int kMost = static_cast<int>(kMostLanes * 4 / static_cast<int64_t>(sizeof(T)) / kLanes<T>);
   switch (kMost * kLanes<T> / tile) {
-    case 1: return {forward<kMost, T>, backward<kMost, T>};
-    case 2: return {forward<kMost / 2, T>, backward<kMost / 2, T>};
-    default: return {forward<kMost / 4, T>, backward<kMost / 4, T>};
+    case 1: return {forward<kMost, kAdds, T>, backward<kMost, kAdds, T>};
+    case 2: return {forward<kMost / 2, kAdds, T>, backward<kMost / 2, kAdds, T>};
+    default: return {forward<kMost / 4, kAdds, T>, backward<kMost / 4, kAdds, T>};
   }
+}
+template <class T>
+TileLoops<T> loops_for(const GateProgram& p, int64_t tile) {
+  for (int64_t i = 0; i < p.gates; ++i)
+    if (p.adds(i)) return loops_for<true, T>(tile);
+  return loops_for<false, T>(tile);
 }
 
 // What one member of the team works with.
@@ -277,7 +329,7 @@ Bench<T> set_up(const GateProgram& p, const Tiling& tiling, bool backward, Piece
   Bench<T> bench;
   const int64_t signals = p.inputs + p.gates, tile = tiling.tile;
   auto* plan_size = pieces.take<int64_t>(1);
-  bench.loops = loops_for<T>(tile);
+  bench.loops = loops_for<T>(p, tile);
   bench.signals = pieces.take<T>(signals * tile * team.size()) + signals * tile * team.rank();
   auto* steps = pieces.take<GateStep>(p.gates);
   auto* row_of = pieces.take<int32_t>(2 * signals);
@@ -293,8 +345,8 @@ Bench<T> set_up(const GateProgram& p, const Tiling& tiling, bool backward, Piece
   bench.gradients = gradients + (signals + 1) * tile * team.rank();
   auto* back = pieces.take<GateBack>(p.gates);
   if (team.rank() == 0) {
-    plan_forward(p, static_cast<int32_t>(tile), steps);
-    *plan_size = plan_backward(p, static_cast<int32_t>(tile), back, row_of, freed);
+    plan_forward(p, static_cast<int32_t>(tile), steps, row_of);
+    *plan_size = plan_backward(p, static_cast<int32_t>(tile), steps, back, row_of, freed);
   }
   std::fill_n(bench.gradients + (p.inputs + p.outputs) * tile, tile, T(0));
   bench.back = back;
@@ -318,8 +370,10 @@ void add_up(const GateProgram& p, const Tiling& tiling, const Bench<T>& bench, T
   if (team.rank() != 0) return;
   std::fill(result, result + p.rows * 4, T(0));
   if (tiling.groups == 0) return;
-  for (int64_t i = 0; i < bench.walked; ++i)
-    for (int64_t k = 0; k < 4; ++k) result[bench.back[i].coefficients + k] += bench.sums[4 * i + k];
+  for (int64_t i = 0; i < bench.walked; ++i) {
+    const int32_t place = bench.back[i].coefficients;
+    for (int64_t k = 0; k < 4; ++k) result[(place < 0 ? -1 - place : place) + k] += bench.sums[4 * i + k];
+  }
 }
 
 // Calls f(tile, group) for this member's tiles: those of its groups.

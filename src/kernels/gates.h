@@ -9,11 +9,14 @@
 
 namespace ingot::kernels {
 
-/// Signal k is input k, or for k ≥ inputs the result of gate k - inputs. The last gates are the outputs.
+/// Signal k is input k, or for k ≥ inputs the result of gate k - inputs. The last gates are the outputs. A gate of the
+/// row -1 - r adds w1·a + w2·b to the result of the gate before it, which nobody else reads; it is no output.
 struct GateProgram {
   int64_t inputs = 0, gates = 0, outputs = 0;
   int64_t rows = 0;                // of the coefficients, which gates may share
   const int32_t* wires = nullptr;  // [gates][3]: two signals before the gate's own, and its row
+  bool adds(int64_t gate) const { return wires[3 * gate + 2] < 0; }
+  int32_t row(int64_t gate) const { return adds(gate) ? -1 - wires[3 * gate + 2] : wires[3 * gate + 2]; }
 };
 
 template <class T>

@@ -38,20 +38,38 @@ void require_program(const Call& call, int i, int64_t inputs, int64_t outputs) {
          "the last gates are the outputs");
 }
 
+// Where gates add to the one before them: that one is read by nobody else, and outputs do not add.
+void check_sums(const Call& call, const int32_t* w, int64_t s0, int64_t s1, int64_t gates, int64_t inputs,
+                int64_t outputs) {
+  const auto adds = [&](int64_t g) { return w[g * s0 + 2 * s1] < 0; };
+  for (int64_t g = 0; g < gates; g++) {
+    if (adds(g) && (g == 0 || g >= gates - outputs))
+      fail(call, "gate " + std::to_string(g) + " has a negative row: it would add to the gate before it",
+           g == 0 ? "there is none" : "outputs do not add");
+    for (int64_t k = 0; k < 2; k++)
+      if (const int64_t signal = w[g * s0 + k * s1]; signal >= inputs && adds(signal - inputs + 1))
+        fail(call, "gate " + std::to_string(g) + " reads signal " + std::to_string(signal),
+             "the gate behind that one adds to it, and nothing else may read it");
+  }
+}
+
 // A gate reads signals before its own.
-void check_wires(const Call& call, int i, int64_t inputs) {
+void check_wires(const Call& call, int i, int64_t inputs, int64_t outputs) {
   const Tensor& wires = call.in(i + 1);
-  const int64_t rows = call.in(i).size(0), s0 = wires.strides()[0], s1 = wires.strides()[1];
+  const int64_t rows = call.in(i).size(0), s0 = wires.strides()[0], s1 = wires.strides()[1], gates = wires.size(0);
   const auto* w = static_cast<const int32_t*>(wires.raw());
-  for (int64_t g = 0; g < wires.size(0); g++) {
-    const int64_t a = w[g * s0], b = w[g * s0 + s1], row = w[g * s0 + 2 * s1];
+  bool sums = false;
+  for (int64_t g = 0; g < gates; g++) {
+    const int64_t a = w[g * s0], b = w[g * s0 + s1], own = w[g * s0 + 2 * s1], row = own < 0 ? -1 - own : own;
     if (a < 0 || b < 0 || a >= inputs + g || b >= inputs + g)
       fail(call, "gate " + std::to_string(g) + " reads signals " + std::to_string(a) + " and " + std::to_string(b),
            "it may read those before its own, 0 to " + std::to_string(inputs + g - 1));
-    if (row < 0 || row >= rows)
+    if (row >= rows)
       fail(call, "gate " + std::to_string(g) + " has row " + std::to_string(row),
            "the coefficients have " + std::to_string(rows) + " rows");
+    sums = sums || own < 0;
   }
+  if (sums) check_sums(call, w, s0, s1, gates, inputs, outputs);
 }
 
 // Operands of other types, as with_staged() hands them on.
@@ -115,12 +133,14 @@ struct PlainProgram {
         outputs(static_cast<size_t>(out)) {}
   size_t gates() const { return wires.size() / 3; }
   size_t wire(size_t gate, size_t k) const { return static_cast<size_t>(wires[3 * gate + k]); }
+  bool adds(size_t gate) const { return wires[3 * gate + 2] < 0; }
+  size_t row(size_t gate) const { return adds(gate) ? static_cast<size_t>(-1 - wires[3 * gate + 2]) : wire(gate, 2); }
 
   // Appends the gates' results to the inputs.
   void forward(Values& signals) const {
     for (size_t g = 0; g < gates(); g++) {
-      const double a = signals[wire(g, 0)], b = signals[wire(g, 1)], *w = &coefficients[4 * wire(g, 2)];
-      signals.push_back((w[0] + w[1] * a) + b * (w[2] + w[3] * a));
+      const double a = signals[wire(g, 0)], b = signals[wire(g, 1)], *w = &coefficients[4 * row(g)];
+      signals.push_back(adds(g) ? signals.back() + w[1] * a + w[2] * b : (w[0] + w[1] * a) + b * (w[2] + w[3] * a));
     }
   }
   // From gradients by all signals (zero but for the outputs) to those by the inputs; adds to the coefficients'. A gate
@@ -131,11 +151,13 @@ struct PlainProgram {
     for (size_t g = gates(); g-- > 0;) {
       if (!used[inputs + g]) continue;
       used[wire(g, 0)] = used[wire(g, 1)] = true;
-      const double a = signals[wire(g, 0)], b = signals[wire(g, 1)], *w = &coefficients[4 * wire(g, 2)];
-      const double dy = d[inputs + g], by[4] = {dy, dy * a, dy * b, dy * a * b};
-      for (size_t k = 0; k < 4; k++) dcoefficients[4 * wire(g, 2) + k] += by[k];
-      d[wire(g, 0)] += dy * (w[1] + w[3] * b);
-      d[wire(g, 1)] += dy * (w[2] + w[3] * a);
+      const double a = signals[wire(g, 0)], b = signals[wire(g, 1)], *w = &coefficients[4 * row(g)];
+      const double dy = d[inputs + g], both = adds(g) ? 0 : 1;  // does it know 1 and ab?
+      const double by[4] = {both * dy, dy * a, dy * b, both * dy * a * b};
+      for (size_t k = 0; k < 4; k++) dcoefficients[4 * row(g) + k] += by[k];
+      if (adds(g)) d[inputs + g - 1] += dy, used[inputs + g - 1] = true;
+      d[wire(g, 0)] += dy * (w[1] + both * w[3] * b);
+      d[wire(g, 1)] += dy * (w[2] + both * w[3] * a);
     }
   }
 };
@@ -281,9 +303,10 @@ INGOT_OP(gate_network) = {
     .doc =
         "Soft logic gates: x [batch, in] are the first signals, gate g reads signals wires[g, 0] and wires[g, 1] "
         "before "
-        "its own, in + g, and gives w0 + w1·a + w2·b + w3·ab with row wires[g, 2] of the coefficients [rows, 4]; to "
-        "the "
-        "last `outputs` gates' results, [batch, outputs].",
+        "its own, in + g, and gives w0 + w1·a + w2·b + w3·ab with row wires[g, 2] of the coefficients [rows, 4]; one "
+        "whose row is -1 - r adds w1·a + w2·b of row r to the result of the gate before it, which nobody else reads; "
+        "to "
+        "the last `outputs` gates' results, [batch, outputs].",
     .family = "gates",
     .infer =
         [](const Call& call, Specs& out) {
@@ -292,7 +315,7 @@ INGOT_OP(gate_network) = {
           require_program(call, 1, call.in(0).size(1), call.integer("outputs"));
           out.add(call.in(0).dtype(), {call.in(0).size(0), call.integer("outputs")});
         },
-    .check = [](const Call& call) { check_wires(call, 1, call.in(0).size(1)); },
+    .check = [](const Call& call) { check_wires(call, 1, call.in(0).size(1), call.integer("outputs")); },
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
@@ -343,7 +366,7 @@ INGOT_OP(gate_network_grad) = {
           out.add(call.in(1).dtype(), call.in(1).shape());
           out.add(call.in(1).dtype(), call.in(2).shape());
         },
-    .check = [](const Call& call) { check_wires(call, 2, call.in(1).size(1)); },
+    .check = [](const Call& call) { check_wires(call, 2, call.in(1).size(1), call.in(0).size(1)); },
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
@@ -395,7 +418,7 @@ INGOT_OP(gate_automaton) = {
           element_count(shape);
           out.add(call.in(0).dtype(), shape);
         },
-    .check = [](const Call& call) { check_wires(call, 1, 9 * call.in(0).size(1)); },
+    .check = [](const Call& call) { check_wires(call, 1, 9 * call.in(0).size(1), call.in(0).size(1)); },
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
@@ -456,7 +479,7 @@ INGOT_OP(gate_automaton_grad) = {
           out.add(call.in(0).dtype(), {f.batch, f.channels, f.height, f.width});
           out.add(call.in(0).dtype(), call.in(2).shape());
         },
-    .check = [](const Call& call) { check_wires(call, 2, 9 * call.in(0).size(2)); },
+    .check = [](const Call& call) { check_wires(call, 2, 9 * call.in(0).size(2), call.in(0).size(2)); },
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
