@@ -99,7 +99,7 @@ TEST(Prove, OnlyInputsThatAreReadCount) {
 
 // What is read of a circuit takes memory, not what it could read.
 TEST(Prove, MillionsOfInputsThatNobodyReadsCostNothing) {
-  Circuit a{.inputs = 1U << 26};
+  Circuit a{.inputs = 1U << 24};
   const uint32_t last = a.inputs - 1;
   a.gates = {{Function::kXor, 7, last}, {Function::kTrue, 5, 6}};
   a.outputs = {a.inputs, a.inputs + 1, 9};

@@ -77,7 +77,7 @@ TEST(Simplify, EveryPassByItself) {
 }
 
 TEST(Simplify, InputsThatOnlyOutputsReadAreNoConstants) {
-  // Hidden from hashing and from equal signals: (a ∧ b) ∧ (a ⊕ b) is false where anybody looks.
+  // They have no values in complete tables: a gate that is false must not be taken for one of them.
   for (uint64_t seed = 1; seed <= 60; seed++) {
     Circuit c = random_circuit(300 + seed, 3, 25, 2);
     c.inputs = 6;  // three more, which outputs show and no gate reads
