@@ -46,8 +46,8 @@ struct SimplifyOptions {
 /// What one pass left.
 struct PassResult {
   std::string pass;
-  int64_t gates = 0;   // after it
-  double seconds = 0;  // with its proof
+  int64_t gates = 0;       // after it
+  double seconds = 0;      // with its proof
   std::string proof = {};  // how it was proved equal to what was before; empty if it was not asked for
 };
 
