@@ -80,4 +80,18 @@ refused "ends in neither" circuit simplify life.json -o small.txt
 refused "no format \"xyz\"" circuit export life.json -o life.xyz
 refused "no format given" circuit export life.json
 refused "make the folder first" circuit export life.json -o nowhere/life.svg
+
+echo "--- memory: what a file holds, not what it says"
+python3 - "$ingot" <<'PYTHON'
+import json, resource, subprocess, sys
+head = '{"format": "ingot circuit", "version": 1, "inputs": 16777216, "outputs": [16777216], "gates": ['
+with open("large.json", "w") as f:
+    f.write(head + ",".join(['["a",0,0]'] * 1000000) + "]}")
+open("wide.json", "w").write(head + '["xor",0,1]]}')
+subprocess.run([sys.argv[1], "circuit", "export", "large.json", "-o", "large.igc"], check=True, stdout=subprocess.DEVNULL)
+kilobytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+assert kilobytes < 80000, f"{kilobytes} KB for a file of 10 MB"
+PYTHON
+says "equal: wide.json and wide.json (all 4 assignments" verify wide.json wide.json
+(ulimit -v 30000 && refused "more memory than there is" circuit info large.json)
 echo "all good"

@@ -74,7 +74,8 @@ struct Circuit {
   bool operator==(const Circuit&) const = default;
 };
 
-/// An Error if a gate reads a signal at or behind its own, an output is none, or a cell rule's counts do not fit.
+/// An Error if a gate reads a signal at or behind its own, an output is none, a cell rule's counts do not fit, or there
+/// are 2^31 signals or more.
 void check(const Circuit& circuit);
 
 /// Gates that are neither constant nor a copy of an input or its negation: what the papers call active.

@@ -53,7 +53,7 @@ std::string to_c(const Circuit& circuit, bool with_main = false);
 /// Verilog-2001. A plain circuit becomes NAME_logic, `LANES` copies side by side; a cell rule, NAME_cell and NAME_grid
 /// of WIDTH × HEIGHT cells with registers, clock, load and the border as a parameter.
 std::string to_verilog(const Circuit& circuit);
-/// A test bench for it that prints PASS if a Trial comes to its hash.
+/// A test bench for it that prints PASS if a Trial comes to its hash. Verilog counts steps, words and bits below 2^31.
 std::string to_verilog_testbench(const Circuit& circuit, const Trial& trial = {});
 
 /// BLIF. A cell's own channels are latches, its neighbours inputs, its next channels outputs.

@@ -14,13 +14,15 @@ namespace ingot::gates {
 /// What a proof found out about two circuits.
 struct Proof {
   bool equal = false;
-  std::string method = {};                // "all 512 assignments of 9 inputs", "SAT, 812 conflicts"
+  std::string method = {};                // "all 512 assignments of 9 inputs", "SAT, 812 queries"
   std::vector<bool> counterexample = {};  // inputs [inputs] that make an output differ; empty if equal
   double seconds = 0;
 };
 
 /// Are all outputs of `a` and `b` equal for every assignment of their inputs? All assignments are tried if the outputs
-/// depend on up to 24 inputs, else a SAT solver decides.
+/// depend on up to 24 inputs through wires and the gates that they need, of both circuits together, times the
+/// assignments are at most 1.28e11 (about a second; 7,629 gates at 24 inputs, 125,000,000 at 10). Else a SAT solver
+/// decides.
 Proof prove_equal(const Circuit& a, const Circuit& b);
 
 /// Do two cell rules show the same visible channels at every step, whatever the start? Proved by the equality of all
@@ -44,8 +46,8 @@ struct SimplifyOptions {
 /// What one pass left.
 struct PassResult {
   std::string pass;
-  int64_t gates = 0;  // after it
-  double seconds = 0;
+  int64_t gates = 0;       // after it
+  double seconds = 0;      // with its proof
   std::string proof = {};  // how it was proved equal to what was before; empty if it was not asked for
 };
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 
 #include "cli/circuit.h"
 #include "cli/commands.h"
@@ -242,6 +243,10 @@ int main(int argc, char** argv) {
   try {
     CLI11_PARSE(app, argc, argv);
     return run();
+  } catch (const std::bad_alloc&) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "ingot: this takes more memory than there is — use something smaller, or a larger machine\n");
+    return 1;
   } catch (const std::exception& e) {
     std::fflush(stdout);
     std::fprintf(stderr, "ingot: %s\n", printable_lines(e.what()).c_str());

@@ -17,6 +17,10 @@ void check(const Circuit& c) {
   const auto fail = [](const std::string& what, const std::string& hint) {
     throw Error("circuit: " + what + " — " + hint);
   };
+  constexpr uint64_t kMostSignals = uint64_t{1} << 31;  // twice a signal, plus one, fits 32 bits
+  if (c.inputs + uint64_t{c.gates.size()} >= kMostSignals)
+    fail(std::to_string(c.inputs) + " inputs and " + std::to_string(c.gates.size()) + " gates",
+         "together they are fewer than 2^31");
   for (size_t i = 0; i < c.gates.size(); i++) {
     const uint64_t own = c.inputs + i;
     for (const uint32_t signal : {c.gates[i].a, c.gates[i].b})

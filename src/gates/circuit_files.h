@@ -3,6 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ingot/circuit.h"
 #include "io/source.h"
@@ -12,8 +13,13 @@ namespace ingot::gates {
 // More than anybody has, and little enough to take memory for.
 inline constexpr uint64_t kMostInputs = uint64_t{1} << 24, kMostGates = 100'000'000;
 
-Circuit read_json(const io::Source& source, const nlohmann::json& file);
-Circuit read_port(const io::Source& source, const nlohmann::json& file);
+// JSON comes without its gates and outputs: in `file`, every list "gates" is [first, count] of `gates`.
+Circuit read_json(const io::Source& source, const nlohmann::json& file, std::vector<Gate> gates,
+                  std::vector<uint32_t> outputs);
+Circuit read_port(const io::Source& source, const nlohmann::json& file, std::span<const Gate> gates);
+/// An element of such a list, which is the `index`th there; a port's gate reads wires, not signals.
+Gate read_gate(const io::Source& source, const nlohmann::json& gate, size_t index);
+Gate read_port_gate(const io::Source& source, const nlohmann::json& gate, size_t index);
 Circuit read_binary(io::Source& source, std::string_view bytes);
 /// Does a file begin as the compact form does?
 bool is_binary(std::string_view bytes);

@@ -64,6 +64,8 @@ CellRule read_cell(const io::Source& source, const Json& cell) {
   return rule;
 }
 
+}  // namespace
+
 Gate read_gate(const io::Source& source, const Json& gate, size_t index) {
   const std::string where = "gate " + std::to_string(index);
   if (!gate.is_array() || gate.size() != 3) source.fail(where + " is no list of three: [\"xor\", 0, 1]");
@@ -72,9 +74,7 @@ Gate read_gate(const io::Source& source, const Json& gate, size_t index) {
           static_cast<uint32_t>(whole_number(source, gate[2], UINT32_MAX, where + "'s second signal"))};
 }
 
-}  // namespace
-
-Circuit read_json(const io::Source& source, const Json& file) {
+Circuit read_json(const io::Source& source, const Json& file, std::vector<Gate> gates, std::vector<uint32_t> outputs) {
   const std::string where = "the file";
   const Json* format = file.contains("format") ? &file["format"] : nullptr;
   if (format == nullptr || *format != kFormat)
@@ -90,12 +90,13 @@ Circuit read_json(const io::Source& source, const Json& file) {
   circuit.inputs = static_cast<uint32_t>(
       whole_number(source, member(source, file, "inputs", where), kMostInputs, "the number of inputs"));
   if (file.contains("cell")) circuit.cell = read_cell(source, file["cell"]);
-  const Json& gates = array(source, member(source, file, "gates", where), "\"gates\"");
-  if (gates.size() > kMostGates) source.fail("more than " + std::to_string(kMostGates) + " gates");
-  circuit.gates.reserve(gates.size());
-  for (const Json& gate : gates) circuit.gates.push_back(read_gate(source, gate, circuit.gates.size()));
-  for (const Json& output : array(source, member(source, file, "outputs", where), "\"outputs\""))
-    circuit.outputs.push_back(static_cast<uint32_t>(whole_number(source, output, UINT32_MAX, "an output")));
+  const Json& list = array(source, member(source, file, "gates", where), "\"gates\"");
+  array(source, member(source, file, "outputs", where), "\"outputs\"");
+  const auto first = gates.begin() + list[0].get<int64_t>();  // the key may be there twice: the last counts
+  gates.erase(first + list[1].get<int64_t>(), gates.end());
+  gates.erase(gates.begin(), first);
+  circuit.gates = std::move(gates);
+  circuit.outputs = std::move(outputs);
   return circuit;
 }
 

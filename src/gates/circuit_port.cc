@@ -11,11 +11,11 @@ namespace ingot::gates {
 namespace {
 
 using Json = nlohmann::json;
-using Layer = std::vector<Gate>;
+using Layer = std::span<const Gate>;
 
 class PortReader {
  public:
-  explicit PortReader(const io::Source& source) : source_(source) {}
+  PortReader(const io::Source& source, std::span<const Gate> gates) : source_(source), gates_(gates) {}
 
   Circuit read(const Json& file) {
     channels_ = whole_number(source_, member(source_, file, "channels", "the file"), kMostInputs / 9, "\"channels\"");
@@ -36,15 +36,8 @@ class PortReader {
     std::vector<Layer> all;
     for (const Json& layer : array(source_, member(source_, network, "layers", where), "\"layers\" of " + where)) {
       const std::string here = "layer " + std::to_string(all.size()) + " of " + where;
-      Layer& gates = all.emplace_back();
-      for (const Json& gate : array(source_, member(source_, layer, "gates", here), "\"gates\" of " + here)) {
-        const auto field = [&](const char* key, uint64_t most) {
-          return static_cast<uint32_t>(whole_number(source_, member(source_, gate, key, "a gate of " + here), most,
-                                                    std::string("\"") + key + "\" of a gate of " + here));
-        };
-        gates.push_back(
-            {static_cast<Function>(field("op", 15)), field("wire_a", UINT32_MAX), field("wire_b", UINT32_MAX)});
-      }
+      const Json& list = array(source_, member(source_, layer, "gates", here), "\"gates\" of " + here);
+      all.push_back(gates_.subspan(list[0].get<size_t>(), list[1].get<size_t>()));
     }
     return all;
   }
@@ -91,12 +84,24 @@ class PortReader {
   }
 
   const io::Source& source_;
+  std::span<const Gate> gates_;
   uint64_t channels_ = 0;
   Circuit circuit_ = {};
 };
 
 }  // namespace
 
-Circuit read_port(const io::Source& source, const Json& file) { return PortReader(source).read(file); }
+Gate read_port_gate(const io::Source& source, const Json& gate, size_t index) {
+  const std::string where = "gate " + std::to_string(index) + " of a layer";
+  const auto field = [&](const char* key, uint64_t most) {
+    return static_cast<uint32_t>(
+        whole_number(source, member(source, gate, key, where), most, std::string("\"") + key + "\" of " + where));
+  };
+  return {static_cast<Function>(field("op", 15)), field("wire_a", UINT32_MAX), field("wire_b", UINT32_MAX)};
+}
+
+Circuit read_port(const io::Source& source, const Json& file, std::span<const Gate> gates) {
+  return PortReader(source, gates).read(file);
+}
 
 }  // namespace ingot::gates

@@ -172,6 +172,36 @@ void check_ports(const char* op, const Circuit& circuit) {
     throw Error(std::string(op) + ": the circuit has no inputs or no outputs — a Verilog module needs both");
 }
 
+std::string text_of(const Trial& trial) {
+  return "a board of " + std::to_string(trial.height) + " × " + std::to_string(trial.width) + " cells, " +
+         std::to_string(trial.steps) + " steps, " + std::to_string(trial.words) + " words";
+}
+
+void check_trial(const Trial& trial) {
+  if (trial.words < 0 || trial.height < 1 || trial.width < 1 || trial.steps < 0)
+    throw Error("trial: " + text_of(trial) + " — sizes are positive");
+}
+
+// Verilog counts loops and bits with 32-bit integers.
+void check_bench(const Circuit& circuit, const Trial& trial) {
+  constexpr int64_t kMost = INT32_MAX;
+  check_trial(trial);
+  const auto fits = [](std::initializer_list<int64_t> factors) {
+    int64_t product = 1;
+    for (const int64_t n : factors) {
+      if (n > kMost / product) return false;
+      product *= n;
+    }
+    return true;
+  };
+  if (circuit.cell ? trial.steps > kMost || !fits({trial.height, trial.width, 9, circuit.cell->channels})
+                   : trial.words > kMost || !fits({64, circuit.inputs}) ||
+                         !fits({64, static_cast<int64_t>(circuit.outputs.size())}))
+    throw Error("to_verilog_testbench: " + text_of(trial) + ", " + std::to_string(circuit.inputs) + " inputs, " +
+                std::to_string(circuit.outputs.size()) +
+                " outputs — Verilog counts steps, words and the bits of all inputs below 2^31: make the trial smaller");
+}
+
 uint64_t plain_hash(const Circuit& circuit, const Trial& trial) {
   Runner runner(circuit);
   std::vector<uint64_t> in(circuit.inputs), out(circuit.outputs.size());
@@ -212,9 +242,7 @@ uint64_t cell_hash(const Circuit& circuit, const Trial& trial) {
 }  // namespace
 
 uint64_t trial_hash(const Circuit& circuit, const Trial& trial) {
-  if (trial.words < 0 || trial.height < 1 || trial.width < 1 || trial.steps < 0)
-    throw Error("trial: a board of " + std::to_string(trial.height) + " × " + std::to_string(trial.width) + " cells, " +
-                std::to_string(trial.steps) + " steps, " + std::to_string(trial.words) + " words — sizes are positive");
+  check_trial(trial);
   return circuit.cell ? cell_hash(circuit, trial) : plain_hash(circuit, trial);
 }
 
@@ -234,6 +262,7 @@ std::string to_verilog(const Circuit& circuit) {
 
 std::string to_verilog_testbench(const Circuit& circuit, const Trial& trial) {
   check_ports("to_verilog_testbench", circuit);
+  check_bench(circuit, trial);
   Values v = values_of(circuit);
   v["start"] = hexadecimal(random_start(trial.seed));
   v["hash"] = hexadecimal(kHashStart);

@@ -6,6 +6,7 @@
 #include "gates/random_bits.h"
 #include "ingot/error.h"
 #include "ingot/functions.h"
+#include "ingot/memory.h"
 
 namespace ingot::gates {
 namespace {
@@ -32,16 +33,23 @@ void random_bits(uint64_t* words, int64_t n, int64_t first_index, double p, Rand
 }
 
 Grid::Grid(int64_t batch, int64_t channels, int64_t height, int64_t width)
-    : batch_(batch), channels_(channels), height_(height), width_(width), row_words_((width + 63) / 64) {
-  constexpr int64_t kMost = int64_t{1} << 40;  // bits
-  int64_t bits = 1;
-  for (const int64_t n : {batch, channels, height, width}) {
-    if (n < 1 || n > kMost / bits)
+    : batch_(batch),
+      channels_(channels),
+      height_(height),
+      width_(width),
+      row_words_(width / 64 + (width % 64 != 0 ? 1 : 0)) {
+  constexpr int64_t kMost = int64_t{1} << 34;  // words
+  int64_t words = 1;
+  for (const int64_t n : {batch, channels, height, row_words_}) {
+    if (n < 1 || n > kMost / words || width < 1)
       throw Error("Grid: a grid " + text_of(batch, channels, height, width) +
-                  " — [batch, channels, height, width] are at least 1, and together at most 2^40 bits");
-    bits *= n;
+                  " — [batch, channels, height, width] are at least 1, and together at most 2^40 bits, where rows "
+                  "count in whole words of 64");
+    words *= n;
   }
-  words_.resize(static_cast<size_t>(batch * channels * height * row_words_));
+  const auto bytes = static_cast<size_t>(words) * 8;
+  free_bytes(allocate_bytes(bytes), bytes);  // untouched: what the machine does not have is refused with a sentence
+  words_.resize(static_cast<size_t>(words));
 }
 
 Grid Grid::from_tensor(const Tensor& tensor) {

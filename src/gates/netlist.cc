@@ -2,63 +2,26 @@
 
 #include <algorithm>
 
+#include "gates/network.h"
+
 namespace ingot::gates {
-namespace {
-
-Function function_of_b(bool at_0, bool at_1) { return static_cast<Function>(10 * at_0 + 5 * at_1); }
-Function function_of_a(bool at_0, bool at_1) { return static_cast<Function>(12 * at_0 + 3 * at_1); }
-
-// A gate with what is known about its operands put into its function; a function of one signal reads it as a.
-Gate reduced(Gate g) {
-  if (is_constant(g.a))
-    g.function =
-        function_of_b(value(g.function, g.a == kTrueSignal, false), value(g.function, g.a == kTrueSignal, true));
-  if (is_constant(g.b))
-    g.function =
-        function_of_a(value(g.function, false, g.b == kTrueSignal), value(g.function, true, g.b == kTrueSignal));
-  if (g.a == g.b) g.function = function_of_a(value(g.function, false, false), value(g.function, true, true));
-  if (!reads_a(g.function) && reads_b(g.function)) {
-    g.a = g.b;
-    g.function = g.function == Function::kB ? Function::kA : Function::kNotA;
-  }
-  if (!reads_b(g.function)) g.b = g.a;
-  return g;
-}
-
-}  // namespace
 
 Netlist netlist_of(const Circuit& circuit) {
   check(circuit);
-  std::vector<uint32_t> same(circuit.signals());  // the signal, or constant, that stands for each
-  std::vector<Gate> gates(circuit.gates.size());
-  for (uint32_t s = 0; s < circuit.signals(); s++) {
-    same[s] = s;
-    if (s < circuit.inputs) continue;
-    const Gate& old = circuit.gates[s - circuit.inputs];
-    const Gate g = reduced({old.function, same[old.a], same[old.b]});
-    if (g.function == Function::kFalse || g.function == Function::kTrue)
-      same[s] = g.function == Function::kTrue ? kTrueSignal : kFalseSignal;
-    else if (g.function == Function::kA)
-      same[s] = g.a;
-    else
-      gates[s - circuit.inputs] = g;
+  const Circuit folded = to_circuit(to_network(circuit, false), circuit);  // constants are left at outputs only
+  Netlist list{.inputs = folded.inputs};
+  std::vector<uint32_t> number(folded.gates.size());
+  const auto moved = [&](uint32_t s) { return s < folded.inputs ? s : number[s - folded.inputs]; };
+  for (size_t i = 0; i < folded.gates.size(); i++) {
+    const Gate& g = folded.gates[i];
+    if (g.function == Function::kFalse || g.function == Function::kTrue) {
+      number[i] = g.function == Function::kTrue ? kTrueSignal : kFalseSignal;
+      continue;
+    }
+    number[i] = list.inputs + static_cast<uint32_t>(list.gates.size());
+    list.gates.push_back({g.function, moved(g.a), moved(g.b)});
   }
-  std::vector<bool> live(circuit.signals());
-  for (const uint32_t o : circuit.outputs)
-    if (!is_constant(same[o])) live[same[o]] = true;
-  for (size_t i = gates.size(); i-- > 0;)
-    if (live[circuit.inputs + i]) live[gates[i].a] = live[gates[i].b] = true;
-
-  Netlist list{.inputs = circuit.inputs};
-  std::vector<uint32_t> number(circuit.signals());
-  for (uint32_t s = 0; s < circuit.signals(); s++) {
-    number[s] = s;
-    if (s < circuit.inputs || !live[s]) continue;
-    const Gate& g = gates[s - circuit.inputs];
-    number[s] = circuit.inputs + static_cast<uint32_t>(list.gates.size());
-    list.gates.push_back({g.function, number[g.a], number[g.b]});
-  }
-  for (const uint32_t o : circuit.outputs) list.outputs.push_back(is_constant(same[o]) ? same[o] : number[same[o]]);
+  for (const uint32_t o : folded.outputs) list.outputs.push_back(moved(o));
   return list;
 }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kExhaustiveInputs = 24;
 constexpr double kExhaustiveWords = 2e9;  // gates times words of assignments: about a second
 
-// Signals that the given outputs depend on.
+// Signals that the given outputs depend on. Bits, because hostile files have millions of inputs for nothing.
 std::vector<bool> cone(const Circuit& c, const std::vector<uint32_t>& outputs) {
   std::vector<bool> needed(c.signals());
   for (const uint32_t o : outputs) needed[o] = true;
@@ -30,33 +30,44 @@ std::vector<bool> cone(const Circuit& c, const std::vector<uint32_t>& outputs) {
   return needed;
 }
 
-// Two circuits over the same inputs, and the pairs of outputs to compare.
-struct Pair {
-  const Circuit &a, &b;
-  std::vector<uint32_t> outputs_a, outputs_b;
-};
+// The inputs that are marked, in ascending order.
+std::vector<uint32_t> marked(const std::vector<bool>& needed, uint32_t inputs) {
+  std::vector<uint32_t> list;
+  for (uint32_t i = 0; i < inputs; i++)
+    if (needed[i]) list.push_back(i);
+  return list;
+}
 
-struct Compared {
-  explicit Compared(const Pair& pair) {
-    for (const auto& [circuit, outputs] : {std::pair(&pair.a, &pair.outputs_a), std::pair(&pair.b, &pair.outputs_b)}) {
-      needed.push_back(cone(*circuit, *outputs));
-      for (size_t s = circuit->inputs; s < needed.back().size(); s++) gates += needed.back()[s] ? 1 : 0;
-    }
-    for (uint32_t i = 0; i < pair.a.inputs; i++)
-      if (needed[0][i] || needed[1][i]) support.push_back(i);
+// The circuit of these outputs over the inputs of `support`: of its gates, only those that are needed.
+Circuit part(const Circuit& c, const std::vector<uint32_t>& outputs, const std::vector<uint32_t>& support,
+             const std::vector<bool>& needed) {
+  Circuit result{.inputs = static_cast<uint32_t>(support.size())};
+  std::vector<uint32_t> number(c.gates.size());  // of a gate in the result
+  const auto moved = [&](uint32_t signal) {
+    if (signal >= c.inputs) return number[signal - c.inputs];
+    return static_cast<uint32_t>(std::lower_bound(support.begin(), support.end(), signal) - support.begin());
+  };
+  for (size_t i = 0; i < c.gates.size(); i++) {
+    if (!needed[c.inputs + i]) continue;
+    const Gate& g = c.gates[i];
+    number[i] = result.signals();
+    result.gates.push_back({g.function, reads_a(g.function) ? moved(g.a) : 0, reads_b(g.function) ? moved(g.b) : 0});
   }
-  std::vector<std::vector<bool>> needed;  // signals of a, of b
-  std::vector<uint32_t> support;
-  int64_t gates = 0;
+  for (const uint32_t o : outputs) result.outputs.push_back(moved(o));
+  return result;
+}
+
+// Two circuits over the same inputs, all of which are needed, and so are all gates.
+struct Pair {
+  Circuit a, b;
 };
 
-// Values of every needed signal for a block of words of assignments.
+// Values of every signal for a block of words of assignments.
 constexpr size_t kBlock = 16;
 using Block = std::array<uint64_t, kBlock>;
 
-void run_block(const Circuit& c, const std::vector<bool>& needed, std::vector<Block>& signals) {
+void run_block(const Circuit& c, std::vector<Block>& signals) {
   for (size_t i = 0; i < c.gates.size(); i++) {
-    if (!needed[c.inputs + i]) continue;
     const Gate& g = c.gates[i];
     const Block &a = signals[g.a], &b = signals[g.b];
     Block& out = signals[c.inputs + i];
@@ -64,58 +75,52 @@ void run_block(const Circuit& c, const std::vector<bool>& needed, std::vector<Bl
   }
 }
 
-void try_all(const Pair& pair, const Compared& compared, Proof& proof) {
-  const std::vector<uint32_t>& support = compared.support;
+void try_all(const Pair& pair, Proof& proof) {
+  const uint32_t inputs = pair.a.inputs;
   std::vector<Block> a(pair.a.signals()), b(pair.b.signals());
-  const uint64_t words = support.size() <= 6 ? 1 : 1ULL << (support.size() - 6);
+  const uint64_t words = inputs <= 6 ? 1 : 1ULL << (inputs - 6);
   for (uint64_t word = 0; word < words; word += kBlock) {
-    for (size_t i = 0; i < support.size(); i++)
-      for (size_t w = 0; w < kBlock; w++) a[support[i]][w] = b[support[i]][w] = counted(i, word + w);
-    run_block(pair.a, compared.needed[0], a);
-    run_block(pair.b, compared.needed[1], b);
-    for (size_t o = 0; o < pair.outputs_a.size(); o++)
+    for (size_t i = 0; i < inputs; i++)
+      for (size_t w = 0; w < kBlock; w++) a[i][w] = b[i][w] = counted(i, word + w);
+    run_block(pair.a, a);
+    run_block(pair.b, b);
+    for (size_t o = 0; o < pair.a.outputs.size(); o++)
       for (size_t w = 0; w < kBlock; w++) {
-        const uint64_t wrong = a[pair.outputs_a[o]][w] ^ b[pair.outputs_b[o]][w];
+        const uint64_t wrong = a[pair.a.outputs[o]][w] ^ b[pair.b.outputs[o]][w];
         if (wrong == 0) continue;
         const int bit = __builtin_ctzll(wrong);
-        proof.counterexample.assign(pair.a.inputs, false);
-        for (size_t i = 0; i < support.size(); i++)
-          proof.counterexample[support[i]] = (counted(i, word + w) >> bit & 1) != 0;
+        for (size_t i = 0; i < inputs; i++) proof.counterexample.push_back((counted(i, word + w) >> bit & 1) != 0);
         proof.method = "a counterexample";
         return;
       }
   }
   proof.equal = true;
-  proof.method =
-      "all " + std::to_string(1ULL << support.size()) + " assignments of " + std::to_string(support.size()) + " inputs";
+  proof.method = "all " + std::to_string(1ULL << inputs) + " assignments of " + std::to_string(inputs) + " inputs";
 }
 
 // Both circuits in one solver. A signal is a literal; copies, negations and repetitions of a gate take no variable.
 class Sweep {
  public:
-  Sweep(const Pair& pair, const Compared& compared) : pair_(pair), support_(compared.support) {
-    truth_ = sat_.variable();
+  explicit Sweep(const Pair& pair) : pair_(pair), truth_(sat_.variable()) {
     sat_.clause({truth_});
     patterns_[truth_].fill(~0ULL);
-    std::vector<int> inputs(pair.a.inputs, truth_);
-    for (const uint32_t i : support_) {
-      inputs[i] = sat_.variable();
-      Block& bits = patterns_[inputs[i]];
+    for (uint32_t i = 0; i < pair.a.inputs; i++) {
+      inputs_.push_back(sat_.variable());
+      Block& bits = patterns_[inputs_.back()];
       for (size_t w = 0; w < kBlock; w++) {
         const auto drawn = philox({i, static_cast<uint32_t>(w), 0, 0}, {2024, 5});
         bits[w] = static_cast<uint64_t>(drawn[0]) << 32 | drawn[1];
       }
     }
-    literals_a_ = encode(pair.a, compared.needed[0], inputs);
-    literals_b_ = encode(pair.b, compared.needed[1], inputs);
+    literals_a_ = encode(pair.a);
+    literals_b_ = encode(pair.b);
   }
 
   void decide(Proof& proof) {
-    for (size_t o = 0; o < pair_.outputs_a.size(); o++) {
-      const int x = literals_a_[pair_.outputs_a[o]], y = literals_b_[pair_.outputs_b[o]];
+    for (size_t o = 0; o < pair_.a.outputs.size(); o++) {
+      const int x = literals_a_[pair_.a.outputs[o]], y = literals_b_[pair_.b.outputs[o]];
       if (x == y || prove_same(x, y, -1) == Sat::Answer::kUnsatisfiable) continue;
-      proof.counterexample.assign(pair_.a.inputs, false);
-      for (const uint32_t i : support_) proof.counterexample[i] = sat_.value(input_[i]);
+      for (const int input : inputs_) proof.counterexample.push_back(sat_.value(input));
       proof.method = "a counterexample by SAT";
       return;
     }
@@ -124,18 +129,17 @@ class Sweep {
   }
 
  private:
-  std::vector<int> encode(const Circuit& c, const std::vector<bool>& needed, const std::vector<int>& inputs) {
-    input_ = inputs;
-    std::vector<int> literals(inputs);
+  std::vector<int> encode(const Circuit& c) {
+    std::vector<int> literals(inputs_);
     literals.resize(c.signals(), truth_);
-    for (size_t i = 0; i < c.gates.size(); i++)
-      if (needed[c.inputs + i]) {
-        const Gate& g = c.gates[i];
-        literals[c.inputs + i] = gate(g.function, literals[g.a], literals[g.b]);
-      }
+    for (size_t i = 0; i < c.gates.size(); i++) {
+      const Gate& g = c.gates[i];
+      literals[c.inputs + i] = gate(g.function, literals[g.a], literals[g.b]);
+    }
     return literals;
   }
 
+  // Folds as Builder::add does, and is not it on purpose: a mistake there must not be made here as well.
   int gate(Function f, int a, int b) {
     if (a < 0) f = negate_a(f), a = -a;
     if (b < 0) f = negate_b(f), b = -b;
@@ -183,25 +187,34 @@ class Sweep {
 
   static constexpr int kSweepConflicts = 100;
   const Pair& pair_;
-  const std::vector<uint32_t>& support_;
   Sat sat_;
-  int truth_ = 0;
+  int truth_;
   int64_t queries_ = 0;
-  std::vector<int> input_, literals_a_, literals_b_;
+  std::vector<int> inputs_, literals_a_, literals_b_;
   std::unordered_map<uint64_t, int> gates_, classes_;
   std::unordered_map<int, Block> patterns_;
 };
 
-Proof prove(const Pair& pair) {
+// Are these outputs of two circuits over the same inputs equal?
+Proof prove(const Circuit& a, const std::vector<uint32_t>& outputs_a, const Circuit& b,
+            const std::vector<uint32_t>& outputs_b) {
   const int64_t start = now_ns();
-  const Compared compared(pair);
+  std::vector<bool> needed_a = cone(a, outputs_a), needed_b = cone(b, outputs_b);
+  for (uint32_t i = 0; i < a.inputs; i++) needed_a[i] = needed_a[i] || needed_b[i];
+  const std::vector<uint32_t> support = marked(needed_a, a.inputs);
+  const Pair pair{part(a, outputs_a, support, needed_a), part(b, outputs_b, support, needed_b)};
   Proof proof;
-  const size_t inputs = compared.support.size();
-  if (inputs <= kExhaustiveInputs &&
-      static_cast<double>(compared.gates) * static_cast<double>(1ULL << inputs) / 64 <= kExhaustiveWords)
-    try_all(pair, compared, proof);
+  const double gates = static_cast<double>(pair.a.gates.size() + pair.b.gates.size());
+  if (support.size() <= kExhaustiveInputs &&
+      gates * static_cast<double>(1ULL << support.size()) / 64 <= kExhaustiveWords)
+    try_all(pair, proof);
   else
-    Sweep(pair, compared).decide(proof);
+    Sweep(pair).decide(proof);
+  if (!proof.equal) {
+    std::vector<bool> all(a.inputs);
+    for (size_t i = 0; i < support.size(); i++) all[support[i]] = proof.counterexample[i];
+    proof.counterexample = std::move(all);
+  }
   proof.seconds = static_cast<double>(now_ns() - start) * 1e-9;
   return proof;
 }
@@ -219,7 +232,7 @@ void check_pair(const Circuit& a, const Circuit& b) {
 
 Proof prove_equal(const Circuit& a, const Circuit& b) {
   check_pair(a, b);
-  return prove({a, b, a.outputs, b.outputs});
+  return prove(a, a.outputs, b, b.outputs);
 }
 
 Proof prove_equal_visible(const Circuit& a, const Circuit& b) {
@@ -229,21 +242,17 @@ Proof prove_equal_visible(const Circuit& a, const Circuit& b) {
     throw Error(
         "prove_equal_visible: not two cell rules with the same visible channels, border and fire rate — use "
         "prove_equal for other circuits");
-  Pair pair{a, b, {}, {}};
+  std::vector<uint32_t> outputs_a, outputs_b;
   for (const int32_t channel : needed_channels(a)) {
-    pair.outputs_a.push_back(a.outputs[static_cast<size_t>(channel)]);
-    pair.outputs_b.push_back(b.outputs[static_cast<size_t>(channel)]);
+    outputs_a.push_back(a.outputs[static_cast<size_t>(channel)]);
+    outputs_b.push_back(b.outputs[static_cast<size_t>(channel)]);
   }
-  return prove(pair);
+  return prove(a, outputs_a, b, outputs_b);
 }
 
 std::vector<uint32_t> support(const Circuit& circuit) {
   check(circuit);
-  const std::vector<bool> needed = cone(circuit, circuit.outputs);
-  std::vector<uint32_t> inputs;
-  for (uint32_t i = 0; i < circuit.inputs; i++)
-    if (needed[i]) inputs.push_back(i);
-  return inputs;
+  return marked(cone(circuit, circuit.outputs), circuit.inputs);
 }
 
 std::vector<int32_t> needed_channels(const Circuit& circuit) {

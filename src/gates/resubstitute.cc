@@ -120,8 +120,10 @@ class Walk {
     const size_t dying = forbid(node);
     const Target target = target_of(node);
     divisors_.clear();
-    for (uint32_t n = 0; n < network_.nodes(); n++)
-      if (!forbidden_[n] && (n == 0 || n >= network_.first_gate() || fanouts_[n] > 0)) divisors_.push_back(n);
+    for (uint32_t n = 0; n < network_.nodes(); n++) {
+      const bool input = n > 0 && n < network_.first_gate();
+      if (!forbidden_[n] && (!input || (fanouts_[n] > 0 && tables_.knows(n)))) divisors_.push_back(n);
+    }
     dice_.shuffle(divisors_);
     Edit edit{.node = node};
     if (single(target, edit)) return edit;

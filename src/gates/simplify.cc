@@ -27,13 +27,42 @@ Circuit without_unused_channels(Circuit circuit) {
   return circuit;
 }
 
+// The gates and outputs with every signal that is read replaced by moved(signal).
+template <class Moved>
+void renumber(Circuit& circuit, const Moved& moved) {
+  for (Gate& g : circuit.gates) {
+    g.a = reads_a(g.function) ? moved(g.a) : 0;
+    g.b = reads_b(g.function) ? moved(g.b) : 0;
+  }
+  for (uint32_t& o : circuit.outputs) o = moved(o);
+}
+
+// The same over the inputs that count, so that the others take no memory. Gates that no output needs may read anything
+// then.
+Circuit narrowed(Circuit circuit, const std::vector<uint32_t>& support) {
+  const uint32_t inputs = std::exchange(circuit.inputs, static_cast<uint32_t>(support.size()));
+  renumber(circuit, [&](uint32_t signal) {
+    if (signal >= inputs) return signal - inputs + circuit.inputs;
+    const auto found = std::lower_bound(support.begin(), support.end(), signal);
+    return found == support.end() ? 0 : static_cast<uint32_t>(found - support.begin());
+  });
+  return circuit;
+}
+
+// Back again.
+Circuit widened(Circuit circuit, const std::vector<uint32_t>& support, uint32_t inputs) {
+  const uint32_t narrow = std::exchange(circuit.inputs, inputs);
+  renumber(circuit, [&](uint32_t signal) { return signal < narrow ? support[signal] : signal - narrow + inputs; });
+  return circuit;
+}
+
 class Passes {
  public:
   Passes(const Circuit& circuit, const SimplifyOptions& options) : options_(options) { result_.circuit = circuit; }
 
   void run(const char* name, Circuit after, int64_t start,
            Proof (*prove)(const Circuit&, const Circuit&) = prove_equal) {
-    PassResult pass{.pass = name, .gates = static_cast<int64_t>(after.gates.size()), .seconds = seconds_since(start)};
+    PassResult pass{.pass = name, .gates = static_cast<int64_t>(after.gates.size())};
     if (options_.prove) {
       const Proof proof = prove(result_.circuit, after);
       if (!proof.equal)
@@ -41,19 +70,25 @@ class Passes {
                     ") — this is a mistake of ours; please report it with the circuit");
       pass.proof = proof.method;
     }
+    pass.seconds = seconds_since(start);
     result_.circuit = std::move(after);
     result_.passes.push_back(std::move(pass));
   }
-  /// The same for a pass from network to network.
+  /// The same for a pass from network to network, over the inputs that count.
   void run(const char* name, const Network& after, int64_t start) {
-    run(name, to_circuit(after, result_.circuit), start);
+    run(name, widened(to_circuit(after, result_.circuit), support_, result_.circuit.inputs), start);
+  }
+  /// The circuit over the inputs that count now; from here on, networks are over those.
+  Circuit narrow() {
+    if (support_.empty()) support_ = support(result_.circuit);
+    return narrowed(result_.circuit, support_);
   }
 
   Simplified take() { return std::move(result_); }
-  const Circuit& circuit() const { return result_.circuit; }
 
  private:
   const SimplifyOptions& options_;
+  std::vector<uint32_t> support_;
   Simplified result_;
 };
 
@@ -68,9 +103,9 @@ Simplified simplify(const Circuit& circuit, const SimplifyOptions& options) {
     passes.run("unused channels", without_unused_channels(circuit), start, prove_equal_visible);
 
   start = now_ns();
-  passes.run("constants, copies, dead gates", to_network(passes.circuit(), false), start);
+  passes.run("constants, copies, dead gates", to_network(passes.narrow(), false), start);
   start = now_ns();
-  Network network = to_network(passes.circuit(), true);
+  Network network = to_network(passes.narrow(), true);
   passes.run("structural hashing", network, start);
   start = now_ns();
   network = merge_equal(network);

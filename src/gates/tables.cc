@@ -100,18 +100,17 @@ class EqualNodes {
 
 }  // namespace
 
-Tables::Tables(const Network& network) : inputs_(network.inputs) {
-  std::vector<bool> read(network.first_gate());
+Tables::Tables(const Network& network) : inputs_(network.inputs), read_(network.first_gate()) {
   for (const Gate& g : network.gates)
     for (const uint32_t from : {g.a, g.b})
-      if (from < network.first_gate()) read[from] = true;
-  const auto count = static_cast<size_t>(std::count(read.begin(), read.end(), true));
+      if (from < network.first_gate()) read_[from] = true;
+  const auto count = static_cast<size_t>(std::count(read_.begin(), read_.end(), true));
   complete_ = count <= kAllInputs;
   words_ = complete_ ? std::max<size_t>(1, (1ULL << count) / 64) : kRandomWords;
   values_.assign(network.nodes() * words_, 0);
   size_t index = 0;
   for (uint32_t n = 1; n < network.first_gate(); n++) {
-    if (complete_ && !read[n]) continue;
+    if (!knows(n)) continue;
     for (size_t w = 0; w < words_; w++) {
       const auto drawn = philox({n, static_cast<uint32_t>(w), 0, 0}, {77, 7});
       values_[n * words_ + w] = complete_ ? counted(index, w) : static_cast<uint64_t>(drawn[0]) << 32 | drawn[1];

@@ -17,6 +17,8 @@ class Tables {
   bool complete() const { return complete_; }
   size_t words() const { return words_; }
   const uint64_t* of(uint32_t node) const { return values_.data() + node * words_; }
+  /// Does this input have values? If all assignments are tried, those that no gate reads do not take part.
+  bool knows(uint32_t input) const { return !complete_ || read_[input]; }
   /// Computes the gates of a network over the same inputs.
   void simulate(const Network& network);
   /// Sets the bits of `care` where some output changes with the node.
@@ -28,7 +30,8 @@ class Tables {
   uint32_t inputs_;
   size_t words_ = 0, added_ = 0;
   bool complete_ = false;
-  std::vector<uint64_t> inputs_values_, values_;  // [node, words]
+  std::vector<bool> read_;        // by a gate: of node 0 and the inputs
+  std::vector<uint64_t> values_;  // [node, words]
 };
 
 /// Are the outputs of two networks over the same inputs equal? By SAT; false as well if that would take too long.

@@ -97,6 +97,13 @@ TEST(CircuitFiles, HostileJsonGetsASentence) {
   EXPECT_REFUSED(parse(""), "no circuit");
   EXPECT_REFUSED(parse("[1, 2]"), "no circuit");
   EXPECT_REFUSED(parse(R"({"gates": )" + std::string(1'000'000, '[')), "nested deeper");
+  std::string many = "0";
+  for (int i = 0; i < 100'000; i++) many += ",0";
+  EXPECT_REFUSED(parse(gates("[" + many + "]")), "neither gates nor outputs");
+  EXPECT_REFUSED(parse(with(R"("inputs": 2, "gates": [], "outputs": [], "more": [)" + many + "]")), "neither gates");
+  EXPECT_EQ(parse(with(R"("inputs": 2, "gates": [], "outputs": [)" + many + "]")).outputs.size(), 100'001u);
+  EXPECT_EQ(parse(gates(R"(["xor", 0, 1]], "gates": [["or", 0, 1])")).gates,
+            (std::vector<Gate>{{Function::kOr, 0, 1}}));
   const std::string whole = to_json(life_rule());
   for (size_t n = 0; n + 2 < whole.size(); n += 7) EXPECT_REFUSED(parse(whole.substr(0, n)), "circuit: memory: ");
 }
@@ -123,6 +130,8 @@ TEST(CircuitFiles, HostileCompactFilesGetASentence) {
   EXPECT_REFUSED(parse(sealed(std::string("\0\2\0", 3) + billion + std::string(20, '\0'))), "number of outputs");
   EXPECT_REFUSED(parse(sealed(std::string("\0", 1) + billion + std::string(20, '\0'))), "number of inputs");
   EXPECT_REFUSED(parse(sealed(billion + std::string(20, '\0'))), "length of the name");
+  EXPECT_EQ(parse(sealed(std::string("\2\xc3\xbc\2\0\0\0", 7))).name, "ü");
+  EXPECT_REFUSED(parse(sealed(std::string("\2\xc3(\2\0\0\0", 7))), "its name is no UTF-8");
   const std::string start("\0\2\1\1\0", 5);  // no name, two inputs, a gate, an output, no cell
   EXPECT_EQ(parse(sealed(start + std::string("\x06\1\2", 3))).gates[0], (Gate{Function::kXor, 1, 0}));
   EXPECT_REFUSED(parse(sealed(start + std::string("\x26\1\2", 3))), "gate 0 reads what is no signal");

@@ -36,6 +36,15 @@ TEST(Circuit, ReadsOnlyWhatIsBefore) {
   EXPECT_REFUSED(check(c), "output");
 }
 
+TEST(Circuit, CountsOfSignalsDoNotWrap) {
+  Circuit c{.inputs = UINT32_MAX, .gates = {{Function::kXor, 0, 1}, {Function::kAnd, 0, 1}}, .outputs = {0}};
+  EXPECT_REFUSED(check(c), "4294967295 inputs and 2 gates");
+  c.inputs = (1U << 31) - 2;
+  EXPECT_REFUSED(check(c), "fewer than 2^31");
+  c.inputs = (1U << 31) - 3;
+  check(c);
+}
+
 TEST(Circuit, CellHasNineInputsPerChannel) {
   Circuit c{.inputs = 9, .gates = {}, .outputs = {4}, .cell = CellRule{}};
   check(c);

@@ -228,6 +228,10 @@ TEST_F(Exports, PicturesAreWellFormed) {
 TEST(ExportErrors, AreSentences) {
   EXPECT_REFUSED(to_verilog(Circuit{}), "no inputs");
   EXPECT_REFUSED(trial_hash(life_rule(), {.height = 0}), "sizes are positive");
+  // At once: none of these is run.
+  EXPECT_REFUSED(to_verilog_testbench(life_rule(), {.steps = int64_t{1} << 31}), "below 2^31");
+  EXPECT_REFUSED(to_verilog_testbench(life_rule(), {.height = 1 << 20, .width = 1 << 20}), "below 2^31");
+  EXPECT_REFUSED(to_verilog_testbench(random_circuit(3, 5, 1, 1), {.words = int64_t{1} << 31}), "below 2^31");
   Circuit wrong = life_rule();
   wrong.gates[0].a = 1000;
   for (const auto& to : {to_json, to_binary, to_blif, to_aag, to_aig, to_dot, to_svg, to_verilog})

@@ -1,6 +1,7 @@
 #include "ingot/grid.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "ingot/functions.h"
 #include "tests/error_of.h"
@@ -49,6 +50,10 @@ TEST(Grid, BlocksAreClearedInside) {
 TEST(Grid, RefusesWhatIsOutside) {
   EXPECT_REFUSED(Grid(1, 1, 0, 5), "at least 1");
   EXPECT_REFUSED(Grid(1, int64_t{1} << 30, 1 << 20, 5), "at most");
+  EXPECT_REFUSED(Grid(1, 1, int64_t{1} << 40, 1), "whole words");
+  EXPECT_REFUSED(Grid(1, 1, 1, INT64_MAX), "at most");
+  if (sysconf(_SC_PHYS_PAGES) < (int64_t{64} << 30) / sysconf(_SC_PAGESIZE))  // else the next would be granted
+    EXPECT_REFUSED(Grid(1, 1, int64_t{1} << 34, 64), "RAM and swap");
   Grid grid(1, 1, 4, 4);
   EXPECT_REFUSED(grid.get(0, 0, 0, 4), "column 4");
   EXPECT_REFUSED(grid.row(0, 1, 0), "channel 1");

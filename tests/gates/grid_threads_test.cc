@@ -38,18 +38,21 @@ class OddSizes : public testing::TestWithParam<std::pair<int64_t, int64_t>> {};
 TEST_P(OddSizes, BothBordersAnyRule) {
   const auto [height, width] = GetParam();
   for (const Border border : {Border::kZero, Border::kWrap})
-    for (const bool keep_copies : {false, true}) {
-      const Circuit rule = random_rule(static_cast<uint64_t>(height * 1000 + width), 2, 40, border);
-      Runner runner(rule, {.keep_copies = keep_copies});
-      Grid grid(2, 2, height, width);
-      grid.fill_random({.seed = 3});
-      Grid expected = grid;
-      for (int step = 0; step < 3; step++) {
-        expected = plain_step(rule, expected);
-        runner.step(grid);
-        ASSERT_EQ(grid, expected) << "border " << static_cast<int>(border) << ", step " << step;
+    for (const bool keep_copies : {false, true})
+      for (const double rate : {1.0, 0.7}) {
+        Circuit rule = random_rule(static_cast<uint64_t>(height * 1000 + width), 2, 40, border);
+        rule.cell->fire_rate = rate;
+        Runner runner(rule, {.keep_copies = keep_copies});
+        Grid grid(2, 2, height, width);
+        grid.fill_random({.seed = 3});
+        Grid expected = grid;
+        for (int step = 0; step < 3; step++) {
+          const Grid fires = Runner::fire_mask(grid, rate, {.seed = 5}, step);
+          expected = plain_step(rule, expected, rate < 1 ? &fires : nullptr);
+          runner.step(grid, 1, {.seed = 5}, step);
+          ASSERT_EQ(grid, expected) << "border " << static_cast<int>(border) << ", step " << step << ", rate " << rate;
+        }
       }
-    }
 }
 INSTANTIATE_TEST_SUITE_P(Sizes, OddSizes,
                          testing::Values(std::pair(1, 1), std::pair(1, 2), std::pair(3, 3), std::pair(2, 63),
@@ -119,21 +122,22 @@ TEST(Runner, FireMasksAreDrawnByKeyAndStepAndCanBeGiven) {
 
 TEST(Runner, TheSameAtAnyThreadCount) {
   const int before = threads();
-  for (const double rate : {1.0, 0.5}) {
-    Circuit rule = random_rule(10, 2, 400, Border::kWrap);
-    rule.cell->fire_rate = rate;
-    Grid start(2, 2, 150, 300);
-    start.fill_random({.seed = 1});
-    Grid one = start;
-    set_threads(1);
-    Runner(rule, {.keep_copies = true}).step(one, 4, {.seed = 2});
-    for (const int n : {2, 3}) {
-      set_threads(n);
-      Grid many = start;
-      Runner(rule, {.keep_copies = true}).step(many, 4, {.seed = 2});
-      EXPECT_EQ(one, many) << n;
+  for (const double rate : {1.0, 0.5})
+    for (const bool keep_copies : {false, true}) {
+      Circuit rule = random_rule(10, 2, 400, Border::kWrap);
+      rule.cell->fire_rate = rate;
+      Grid start(2, 2, 150, 300);
+      start.fill_random({.seed = 1});
+      Grid one = start;
+      set_threads(1);
+      Runner(rule, {.keep_copies = keep_copies}).step(one, 4, {.seed = 2});
+      for (const int n : {2, 3}) {
+        set_threads(n);
+        Grid many = start;
+        Runner(rule, {.keep_copies = keep_copies}).step(many, 4, {.seed = 2});
+        EXPECT_EQ(one, many) << n << " threads, rate " << rate << ", copies kept: " << keep_copies;
+      }
     }
-  }
   set_threads(before);
 }
 
@@ -182,13 +186,19 @@ TEST(Runner, CopiesGoUnlessKept) {
 }
 
 TEST(Runner, TakesNoMemoryAfterTheFirstRun) {
-  Runner runner(textbook_life());
-  Grid grid(1, 1, 200, 200);
-  grid.fill_random({.seed = 1});
-  runner.step(grid);
-  const uint64_t before = memory_stats().allocations;
-  runner.step(grid, 10);
-  EXPECT_EQ(memory_stats().allocations, before);
+  for (const double rate : {1.0, 0.5}) {
+    Circuit rule = textbook_life();
+    rule.cell->fire_rate = rate;
+    Runner runner(rule);
+    Grid grid(1, 1, 200, 200), fires(1, 1, 200, 200);
+    grid.fill_random({.seed = 1});
+    runner.step(grid);
+    runner.step(grid, fires);
+    const uint64_t before = memory_stats().allocations;
+    runner.step(grid, 10);
+    runner.step(grid, fires);
+    EXPECT_EQ(memory_stats().allocations, before) << rate;
+  }
 }
 
 TEST(Runner, RefusesWhatDoesNotFit) {

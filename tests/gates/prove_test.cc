@@ -97,6 +97,24 @@ TEST(Prove, OnlyInputsThatAreReadCount) {
   EXPECT_EQ(support(a), (std::vector<uint32_t>{1, 2}));
 }
 
+// What is read of a circuit takes memory, not what it could read.
+TEST(Prove, MillionsOfInputsThatNobodyReadsCostNothing) {
+  Circuit a{.inputs = 1U << 24};
+  const uint32_t last = a.inputs - 1;
+  a.gates = {{Function::kXor, 7, last}, {Function::kTrue, 5, 6}};
+  a.outputs = {a.inputs, a.inputs + 1, 9};
+  Circuit b = a;
+  b.gates[0] = {Function::kXnor, last, 7};
+  b.gates.push_back({Function::kNotB, 0, a.inputs});
+  b.outputs[0] = a.inputs + 2;
+  const Proof proof = prove_equal(a, b);
+  EXPECT_EQ(proof.method, "all 8 assignments of 3 inputs");
+  b.gates[2].function = Function::kB;
+  const Proof wrong = prove_equal(a, b);
+  ASSERT_FALSE(wrong.equal);
+  EXPECT_EQ(wrong.counterexample.size(), a.inputs);
+}
+
 TEST(Prove, VisibleChannelsOnly) {
   // Channel 0 reads 1, channel 1 itself, channel 2 nobody: what 2 becomes does not matter.
   Circuit a{.inputs = 27,

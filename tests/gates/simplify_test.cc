@@ -76,6 +76,23 @@ TEST(Simplify, EveryPassByItself) {
   }
 }
 
+TEST(Simplify, InputsThatOnlyOutputsReadAreNoConstants) {
+  // They have no values in complete tables: a gate that is false must not be taken for one of them.
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    Circuit c = random_circuit(300 + seed, 3, 25, 2);
+    c.inputs = 6;  // three more, which outputs show and no gate reads
+    for (Gate& g : c.gates) g.a += g.a >= 3 ? 3 : 0, g.b += g.b >= 3 ? 3 : 0;
+    for (uint32_t& o : c.outputs) o += o >= 3 ? 3 : 0;
+    c.outputs.insert(c.outputs.end(), {3, 4, 5});
+    for (const bool dont_cares : {false, true}) {
+      double work = 1e6;
+      const Network raw = to_network(c, false);  // with all that could be constant
+      const Network small = resubstitute(raw, {.dont_cares = dont_cares, .moves = 200, .seed = seed, .work = &work});
+      expect_same(c, to_circuit(small, c), "seed " + std::to_string(seed));
+    }
+  }
+}
+
 TEST(Simplify, EqualFunctionsShareAGate) {
   // a ∧ b, written so that hashing alone cannot see it; and its negation.
   const Circuit c{
@@ -153,6 +170,19 @@ TEST(Simplify, ManyInputsGoBySat) {
   EXPECT_LT(small.circuit.gates.size(), static_cast<size_t>(active_gates(c)));
   EXPECT_NE(small.passes.front().proof.find("SAT"), std::string::npos) << small.passes.front().proof;
   expect_alike(c, small.circuit);
+}
+
+TEST(Simplify, InputsThatNobodyReadsCostNothing) {
+  Circuit c{.inputs = 1U << 24};
+  const uint32_t first = c.inputs, last = c.inputs - 1;
+  c.gates = {{Function::kXor, 3, last}, {Function::kAndNot, 3, first}, {Function::kAnd, 5, 6}, {Function::kTrue, 8, 9}};
+  c.outputs = {first + 1, last, first + 3};
+  const Simplified small = simplify(c);
+  EXPECT_EQ(small.circuit.inputs, c.inputs);
+  ASSERT_EQ(small.circuit.gates.size(), 2U);
+  EXPECT_EQ(small.circuit.gates[0], (Gate{Function::kAnd, 3, last}));
+  EXPECT_EQ(small.circuit.outputs, (std::vector<uint32_t>{first, last, first + 1}));
+  EXPECT_EQ(small.passes.back().proof, "all 4 assignments of 2 inputs");
 }
 
 TEST(Simplify, LongChainsDoNotOverflowTheStack) {
