@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -54,6 +55,7 @@ TrainedCircuit circuit_of(Job& job) {
   const Task& task = job.data.task;
   const gates::Automaton& automaton = *automaton_of(*job.model);
   TrainedCircuit out;
+  out.trained = automaton.gates.count();
   out.raw = automaton.circuit();
   out.raw.name = job.description.name;
   gates::CellRule& rule = *out.raw.cell;
@@ -87,6 +89,13 @@ gates::Exam exam_of(const Job& job, const gates::Circuit& circuit, int64_t numbe
   return {};
 }
 
+std::string trained_text(const TrainedCircuit& circuit) {
+  const int64_t all = std::ssize(circuit.raw.gates);
+  return fmt::format(
+      "{} gates trained{}", grouped(circuit.trained),
+      all == circuit.trained ? "" : fmt::format(" ({} with the kernels repeated per channel)", grouped(all)));
+}
+
 std::string fingerprint(const gates::Circuit& circuit) {
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const char c : gates::to_binary(circuit)) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
@@ -97,7 +106,10 @@ void save(const Job& job, const TrainedCircuit& circuit, const RunFolder& folder
   gates::save_circuit(folder.file("circuit.json"), circuit.raw);
   gates::save_circuit(folder.file("circuit-simple.json"), circuit.simple);
   io::write_file(folder.file("exam.json"), exam_json(circuit.exam) + "\n");
-  io::save_gif(folder.file("rollout.gif"), film_of(job, circuit), {.last_seconds = 1.5, .scale = 8});
+  constexpr int64_t kPixels = 512, kMostPerCell = 16;  // along the longer side of the film
+  const Tensor frames = film_of(job, circuit);
+  const int64_t scale = std::clamp<int64_t>(kPixels / std::max(frames.size(1), frames.size(2)), 1, kMostPerCell);
+  io::save_gif(folder.file("rollout.gif"), frames, {.last_seconds = 1.5, .scale = scale});
 }
 
 std::string exam_json(const gates::Exam& exam) {
@@ -173,9 +185,8 @@ ReportCircuit report_circuit(const Job& job, const TrainedCircuit& circuit, cons
   out.passes.header = {"pass", "gates", "seconds", "proof"};
   for (const gates::PassResult& p : circuit.passes)
     out.passes.rows.push_back({p.pass, grouped(p.gates), figure(p.seconds), p.proof});
-  out.note = fmt::format("{} gates as trained, {} of them active; {} after simplification.",
-                         grouped(std::ssize(circuit.raw.gates)), grouped(gates::active_gates(circuit.raw)),
-                         grouped(std::ssize(circuit.simple.gates)));
+  out.note = fmt::format("{}, {} active; {} after simplification.", trained_text(circuit),
+                         grouped(gates::active_gates(circuit.raw)), grouped(std::ssize(circuit.simple.gates)));
   out.svg = gates::to_svg(circuit.simple);
   return out;
 }

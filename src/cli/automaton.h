@@ -17,6 +17,7 @@ namespace ingot::cli {
 gates::Automaton* automaton_of(nn::Sequential& model);
 
 struct TrainedCircuit {
+  int64_t trained = 0;  // gates with parameters; the circuit has those of the kernels once per channel
   gates::Circuit raw, simple;
   std::vector<gates::PassResult> passes;  // from one to the other
   gates::Exam exam = {};                  // of the simple one
@@ -24,6 +25,9 @@ struct TrainedCircuit {
 
 /// The circuit of a job's automaton as it is now, simplified.
 TrainedCircuit circuit_of(Job& job);
+
+/// "3,040 gates trained (4,608 with the kernels repeated per channel)".
+std::string trained_text(const TrainedCircuit& circuit);
 
 /// Which exam of its run a circuit takes: exams are counted over attempts and over runs that go on, and each is
 /// stricter than the last. The only one of a run without restarts is 0.
