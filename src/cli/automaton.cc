@@ -134,12 +134,7 @@ std::vector<std::string> exam_lines(const gates::Exam& exam) {
 gates::Grid start_board(const BoardTask& task, const gates::CellRule& rule, uint64_t seed) {
   const bool life = task.kind == BoardTask::Kind::kLife;
   const int64_t height = life ? kLifeSide : rule.height, width = life ? kLifeSide : rule.width;
-  gates::Grid grid(1, rule.channels, height, width);
-  if (task.kind != BoardTask::Kind::kGrow)
-    grid.fill_random({seed, kExamStream + 1}, life ? 0.3 : 0.5);
-  else if (task.seed == gates::Seed::kCentre)
-    for (int64_t c = 0; c < rule.channels; c++) grid.set(0, c, height / 2, width / 2, true);
-  return grid;
+  return gates::seed_grid(rule.channels, height, width, task.seed, {seed, kExamStream + 1}, life ? 0.3 : 0.5);
 }
 
 Tensor board_pixels(const gates::Grid& grid, int64_t sample, int64_t visible) {

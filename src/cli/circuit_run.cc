@@ -9,6 +9,7 @@
 #include "cli/circuit.h"
 #include "cli/page.h"
 #include "cli/terminal.h"
+#include "ingot/boards.h"
 #include "ingot/error.h"
 #include "ingot/grid.h"
 #include "ingot/io.h"
@@ -54,14 +55,8 @@ Grid start_of(const CircuitOptions& o, const gates::CellRule& rule) {
   }
   const bool known = rule.width > 0 && rule.height > 0;
   const Size size = size_or(o.size, known ? Size{rule.width, rule.height} : Size{128, 128});
-  Grid grid(1, rule.channels, size.height, size.width);
-  if (o.start == "random")
-    grid.fill_random({.seed = static_cast<uint64_t>(o.seed)}, o.density);
-  else if (o.start == "cell")
-    for (int64_t c = 0; c < rule.channels; c++) grid.set(0, c, size.height / 2, size.width / 2, true);
-  else if (o.start != "zeros")
-    throw Error(fmt::format("run: --start {} — it is random, zeros, cell or a picture.png", o.start));
-  return grid;
+  return gates::seed_grid(rule.channels, size.height, size.width, gates::seed_of(o.start),
+                          {.seed = static_cast<uint64_t>(o.seed)}, o.density);
 }
 
 // White where the visible channel is on; with three or more of them, their colours.
