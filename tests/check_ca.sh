@@ -132,6 +132,8 @@ refused "an even number" train votes.toml --set model.layers.1.candidates=3
 
 echo "--- a checkerboard of cells that do not move in step, one update"
 "$ingot" train checkerboard-async --epochs 1 --set train.batches=1 --set train.restarts=0 --out async --quiet || [ $? -eq 3 ]
+# No board of the test is left out, whatever the batch is.
+"$ingot" eval async --json --set train.batch=5 --set data.test_boards=12 | python3 -c 'import json, sys; e = json.load(sys.stdin); assert e["samples"] == 12, e'
 
 echo "--- the viewer"
 [ "$("$ingot" ca view life --frames 3 --size 10x6 | grep -c "step")" -eq 3 ] || fail "frames"

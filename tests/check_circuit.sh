@@ -75,7 +75,7 @@ refused "cannot be opened" circuit info nothing.json
 refused "one of the two" circuit verify life.json
 refused "no rule" circuit verify life.json --rule conway
 refused "write WIDTHxHEIGHT" circuit run life.json --size 12
-refused "random, zeros, cell" circuit run life.json --start sideways
+refused "no start" circuit run life.json --start sideways
 refused "ends in neither" circuit simplify life.json -o small.txt
 refused "no format \"xyz\"" circuit export life.json -o life.xyz
 refused "no format given" circuit export life.json

@@ -2,8 +2,10 @@
 // and ones, channels first.
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "ingot/data.h"
+#include "ingot/grid.h"
 #include "ingot/tensor.h"
 
 namespace ingot::gates {
@@ -26,11 +28,17 @@ Tensor letter_g();
 /// each true from a half on. An Error if it has transparency, or sides below 3 or above 256.
 Tensor picture_target(const Tensor& picture);
 
+/// What boards begin with.
 enum class Seed : uint8_t {
   kZeros,   // all false
   kCentre,  // the cell in the middle true in every channel
+  kRandom,  // every bit drawn
 };
-/// What a picture grows from: [channels, height, width].
+/// The one of that name: zeros, centre or random. An Error if it is none.
+Seed seed_of(const std::string& name);
+/// A grid [1, channels, height, width] that begins so; random bits are true with probability `density`.
+Grid seed_grid(int64_t channels, int64_t height, int64_t width, Seed seed, RandomKey key = {}, double density = 0.5);
+/// What a picture grows from: the same as a tensor [channels, height, width].
 Tensor seed_board(int64_t channels, int64_t height, int64_t width, Seed seed);
 
 /// Replaces samples by random bits, other ones each time.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -75,6 +76,7 @@ TrainedCircuit circuit_of(Job& job) {
   const gates::Automaton* automaton = automaton_of(*job.model);
   TrainedCircuit out;
   out.raw = automaton != nullptr ? rule_of(job, *automaton) : classifier_circuit(job);
+  out.trained = automaton != nullptr ? automaton->gates.count() : std::ssize(out.raw.gates);
   out.raw.name = job.description.name;
   gates::SimplifyOptions options;
   if (out.raw.gates.size() > kManyGates) options.rounds = 0;
@@ -106,6 +108,13 @@ gates::Exam exam_of(Job& job, const gates::Circuit& circuit, int64_t number) {
   return {};
 }
 
+std::string trained_text(const TrainedCircuit& circuit) {
+  const int64_t all = std::ssize(circuit.raw.gates);
+  return fmt::format(
+      "{} gates trained{}", grouped(circuit.trained),
+      all == circuit.trained ? "" : fmt::format(" ({} with the kernels repeated per channel)", grouped(all)));
+}
+
 std::string fingerprint(const gates::Circuit& circuit) {
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const char c : gates::to_binary(circuit)) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
@@ -116,8 +125,11 @@ void save(const Job& job, const TrainedCircuit& circuit, const RunFolder& folder
   gates::save_circuit(folder.file("circuit.json"), circuit.raw);
   gates::save_circuit(folder.file("circuit-simple.json"), circuit.simple);
   io::write_file(folder.file("exam.json"), exam_json(circuit.exam) + "\n");
-  if (circuit.simple.cell)
-    io::save_gif(folder.file("rollout.gif"), film_of(job, circuit), {.last_seconds = 1.5, .scale = 8});
+  if (!circuit.simple.cell) return;
+  constexpr int64_t kPixels = 512, kMostPerCell = 16;  // along the longer side of the film
+  const Tensor frames = film_of(job, circuit);
+  const int64_t scale = std::clamp<int64_t>(kPixels / std::max(frames.size(1), frames.size(2)), 1, kMostPerCell);
+  io::save_gif(folder.file("rollout.gif"), frames, {.last_seconds = 1.5, .scale = scale});
 }
 
 std::string exam_json(const gates::Exam& exam) {
@@ -142,12 +154,7 @@ std::vector<std::string> exam_lines(const gates::Exam& exam) {
 gates::Grid start_board(const BoardTask& task, const gates::CellRule& rule, uint64_t seed) {
   const bool life = task.kind == BoardTask::Kind::kLife;
   const int64_t height = life ? kLifeSide : rule.height, width = life ? kLifeSide : rule.width;
-  gates::Grid grid(1, rule.channels, height, width);
-  if (task.kind != BoardTask::Kind::kGrow)
-    grid.fill_random({seed, kExamStream + 1}, life ? 0.3 : 0.5);
-  else if (task.seed == gates::Seed::kCentre)
-    for (int64_t c = 0; c < rule.channels; c++) grid.set(0, c, height / 2, width / 2, true);
-  return grid;
+  return gates::seed_grid(rule.channels, height, width, task.seed, {seed, kExamStream + 1}, life ? 0.3 : 0.5);
 }
 
 Tensor board_pixels(const gates::Grid& grid, int64_t sample, int64_t visible) {
@@ -195,9 +202,8 @@ ReportCircuit report_circuit(const Job& job, const TrainedCircuit& circuit, cons
   out.passes.header = {"pass", "gates", "seconds", "proof"};
   for (const gates::PassResult& p : circuit.passes)
     out.passes.rows.push_back({p.pass, grouped(p.gates), figure(p.seconds), p.proof});
-  out.note = fmt::format("{} gates as trained, {} of them active; {} after simplification.",
-                         grouped(std::ssize(circuit.raw.gates)), grouped(gates::active_gates(circuit.raw)),
-                         grouped(std::ssize(circuit.simple.gates)));
+  out.note = fmt::format("{}, {} active; {} after simplification.", trained_text(circuit),
+                         grouped(gates::active_gates(circuit.raw)), grouped(std::ssize(circuit.simple.gates)));
   if (circuit.simple.gates.size() <= kMostDrawn) out.svg = gates::to_svg(circuit.simple);
   return out;
 }

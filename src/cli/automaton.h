@@ -20,6 +20,7 @@ gates::Automaton* automaton_of(nn::Sequential& model);
 bool makes_circuit(Job& job);
 
 struct TrainedCircuit {
+  int64_t trained = 0;  // gates with parameters; the circuit has those of the kernels once per channel
   gates::Circuit raw, simple;
   std::vector<gates::PassResult> passes;  // from one to the other
   gates::Exam exam = {};                  // of the simple one
@@ -27,6 +28,9 @@ struct TrainedCircuit {
 
 /// The circuit of a job's gates as they are now, simplified.
 TrainedCircuit circuit_of(Job& job);
+
+/// "3,040 gates trained (4,608 with the kernels repeated per channel)".
+std::string trained_text(const TrainedCircuit& circuit);
 
 /// Which exam of its run a circuit takes: exams are counted over attempts and over runs that go on, and each is
 /// stricter than the last. The only one of a run without restarts is 0.

@@ -34,7 +34,7 @@ DataSource life() {
   const gates::LifeBoards boards = gates::life_boards();
   out.train = set_of(boards.x, boards.y);
   out.test = set_of(boards.x, boards.y);
-  out.boards = {BoardTask::Kind::kLife, {}, {}};
+  out.boards = {BoardTask::Kind::kLife, {}, gates::Seed::kRandom};
   out.about = "all 512 boards of 3 x 3 cells";
   return out;
 }
@@ -50,7 +50,7 @@ DataSource checkerboard(const Settings& s, int64_t batch) {
       set_of(gates::random_boards(tests, channels, size, size, {static_cast<uint64_t>(s.integer("seed")), kTestStream}),
              repeated(target, tests));
   out.shuffle = false;
-  out.boards = {BoardTask::Kind::kCheckerboard, target, {}};
+  out.boards = {BoardTask::Kind::kCheckerboard, target, gates::Seed::kRandom};
   out.about = fmt::format("random boards of {0} x {0} cells with {1} bits, {2} to test with", size, channels, tests);
   return out;
 }
@@ -74,7 +74,7 @@ DataSource grow(const Settings& s, int64_t batch) {
     s.fail("channels", fmt::format("a picture in colours needs at least {} channels", picture.size(0)));
   const std::string& start = s.text("start");
   if (start != "centre" && start != "zeros") s.fail("start", "\"start\" is centre or zeros");
-  const gates::Seed seed = start == "centre" ? gates::Seed::kCentre : gates::Seed::kZeros;
+  const gates::Seed seed = gates::seed_of(start);
   const Tensor board = gates::seed_board(channels, height, width, seed);
   out.train = set_of(repeated(board, batch), repeated(picture, batch));
   out.test = set_of(repeated(board, 1), repeated(picture, 1));

@@ -148,15 +148,10 @@ class Viewer {
     const int64_t height = size.height, width = size.width;
     if (std::max(height, width) > kLargestBoard)
       throw Error(fmt::format("ca view: boards have sides up to {}", kLargestBoard));
-    std::string kind = o.start;
-    if (kind.empty() && subject_.task && subject_.task->kind == BoardTask::Kind::kGrow)
-      kind = subject_.task->seed == gates::Seed::kCentre ? "centre" : "zeros";
-    gates::Grid grid(1, rule_.channels, height, width);
-    if (kind == "centre")
-      for (int64_t c = 0; c < rule_.channels; c++) grid.set(0, c, height / 2, width / 2, true);
-    else if (kind != "zeros")
-      grid.fill_random({seed_, 1}, rule_.channels == 1 ? 0.3 : 0.5);
-    return grid;
+    const gates::Seed kind = !o.start.empty() ? gates::seed_of(o.start)
+                             : subject_.task  ? subject_.task->seed
+                                              : gates::Seed::kRandom;
+    return gates::seed_grid(rule_.channels, height, width, kind, {seed_, 1}, rule_.channels == 1 ? 0.3 : 0.5);
   }
 
   void press(KeyPress key) {
@@ -215,8 +210,7 @@ std::string draw_board(const gates::Grid& grid, int64_t visible, const View& v) 
 }
 
 int ca_view(const CaViewOptions& o) {
-  if (!o.start.empty() && o.start != "random" && o.start != "centre" && o.start != "zeros")
-    throw Error(fmt::format("ca view: there is no start \"{}\" — take random, centre or zeros", o.start));
+  if (!o.start.empty()) gates::seed_of(o.start);
   Subject subject = load_subject(o);
   if (o.frames == 0 && !Screen::possible())
     throw Error("ca view: this is no terminal to draw in — `--frames 10` prints so many steps instead");

@@ -22,7 +22,7 @@ struct CircuitOptions {
   std::string size;    // "128x128"
   int64_t steps = -1;  // -1: what the command takes by default
   double density = 0.5;
-  std::string start = "random";  // or "zeros", "cell", a picture
+  std::string start = "random";  // or "zeros", "centre", a picture
   std::string png;
   std::string format;  // of export
   bool with_main = false;

@@ -81,7 +81,8 @@ void add_runs(Commands& all) {
   all.size(run, "the grid (default: what the rule was trained on, or 128x128)");
   all.steps(run, "how many (default: as in training, or 300)");
   all.seed(run, "of the random start and of which cells fire");
-  run->add_option("--start", o.start, "random, zeros, cell (one in the middle, all its channels on) or a picture.png")
+  run->add_option("--start", o.start,
+                  "random, zeros, centre (the cell in the middle, all its channels on) or a picture.png")
       ->capture_default_str();
   run->add_option("--density", o.density, "of a random start")->check(CLI::Range(0.0, 1.0))->capture_default_str();
   run->add_option("--png", o.png, "write the last state as a picture to this file")->type_name("FILE");
@@ -89,7 +90,7 @@ void add_runs(Commands& all) {
   add_threads(run);
   run->footer(
       "For instance:\n  ingot circuit run life.json --size 128x128 --steps 300 --seed 1 --png after.png\n"
-      "  ingot circuit run lizard.json --start cell --size 40x40 --steps 12 --png lizard.png");
+      "  ingot circuit run lizard.json --start centre --size 40x40 --steps 12 --png lizard.png");
 
   CLI::App* bench = all.add("bench", "How fast a circuit runs bit-packed", circuit_bench);
   all.size(bench, "the grid of a cell rule (default: 512x512)");

@@ -67,9 +67,10 @@ Job::Job(Description d, const PlanOptions& plan, const Task* trained) : descript
                                                                             .prefetch = prefetch,
                                                                             .transforms = transforms,
                                                                             .batches = settings.integer("batches")});
+    const bool text = !data.shuffle && data.task.visible == 0;  // goes on from batch to batch: they must be of one size
     if (data.test != nullptr && data.test->size() > 0)
       test = std::make_unique<data::Loader>(*data.test, data::LoaderOptions{.batch = std::min(batch, data.test->size()),
-                                                                            .drop_last = !data.shuffle,
+                                                                            .drop_last = text,
                                                                             .prefetch = prefetch,
                                                                             .transforms = data.always});
   });

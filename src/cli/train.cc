@@ -269,6 +269,7 @@ class Run {
             {"epochs", epochs_done()},
             {"updates", job_.trainer->updates().steps()},
             {"seconds", seconds},
+            {"trained_gates", circuit_->trained},
             {"gates", circuit_->raw.gates.size()},
             {"active_gates", gates::active_gates(circuit_->raw)},
             {"simplified_gates", circuit_->simple.gates.size()},
@@ -278,9 +279,9 @@ class Run {
   }
 
   void say_circuit() {
-    progress_.say(fmt::format("circuit {}: {} gates, of {} ({} active); simplified and proved equal",
+    progress_.say(fmt::format("circuit {}: {} gates, simplified and proved equal; {}, {} active",
                               folder_.file("circuit-simple.json"), grouped(std::ssize(circuit_->simple.gates)),
-                              grouped(std::ssize(circuit_->raw.gates)), grouped(gates::active_gates(circuit_->raw))));
+                              trained_text(*circuit_), grouped(gates::active_gates(circuit_->raw))));
     const bool passed = circuit_->exam.passed();
     progress_.say(fmt::format("exam    {}", passed ? green("passed") : bold("not passed")));
     for (const std::string& line : exam_lines(circuit_->exam)) progress_.say("        " + line);

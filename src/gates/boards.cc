@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ingot/error.h"
+#include "ingot/ops.h"
 
 namespace ingot::gates {
 namespace {
@@ -93,12 +94,23 @@ Tensor picture_target(const Tensor& picture) {
   return out;
 }
 
-Tensor seed_board(int64_t channels, int64_t height, int64_t width, Seed seed) {
-  Tensor out = Tensor::empty({channels, height, width});
-  std::fill_n(out.data<float>(), out.numel(), 0.0F);
+Seed seed_of(const std::string& name) {
+  if (name == "zeros") return Seed::kZeros;
+  if (name == "centre") return Seed::kCentre;
+  if (name == "random") return Seed::kRandom;
+  throw Error("there is no start \"" + name + "\" — take random, centre or zeros");
+}
+
+Grid seed_grid(int64_t channels, int64_t height, int64_t width, Seed seed, RandomKey key, double density) {
+  Grid grid(1, channels, height, width);
+  if (seed == Seed::kRandom) grid.fill_random(key, density);
   if (seed == Seed::kCentre)
-    for (int64_t c = 0; c < channels; c++) out.data<float>()[(c * height + height / 2) * width + width / 2] = 1;
-  return out;
+    for (int64_t c = 0; c < channels; c++) grid.set(0, c, height / 2, width / 2, true);
+  return grid;
+}
+
+Tensor seed_board(int64_t channels, int64_t height, int64_t width, Seed seed) {
+  return squeeze(seed_grid(channels, height, width, seed).to_tensor(), {0});
 }
 
 data::TransformPtr random_bits() { return std::make_shared<RandomBits>(); }

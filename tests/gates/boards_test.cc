@@ -53,6 +53,9 @@ TEST(Boards, SeedIsWhereThePaperPutsIt) {
   const Tensor seed = seed_board(128, 20, 20, Seed::kCentre);
   EXPECT_EQ(total(seed), 128);
   EXPECT_EQ(seed.at<float>({127, 10, 10}), 1);
+  EXPECT_EQ(seed_grid(128, 20, 20, seed_of("centre")).to_tensor().to_vector<float>(), seed.to_vector<float>());
+  EXPECT_EQ(seed_grid(1, 20, 20, seed_of("random"), {.seed = 1}, 1.0).count(0), 400);
+  EXPECT_REFUSED(seed_of("cell"), "random, centre or zeros");
 }
 
 TEST(Boards, RandomBitsAreNewEveryTimeAndHalfOnes) {
