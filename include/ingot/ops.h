@@ -360,7 +360,7 @@ void einsum_into(const Tensor& dst, Tensors xs, std::string_view equation);
 
 // gates ---------------------------------------------------------------------------------------------------------------
 
-/// Soft logic gates: x [batch, in] are the first signals, gate g reads signals wires[g, 0] and wires[g, 1] before its own, in + g, and gives w0 + w1·a + w2·b + w3·ab with row wires[g, 2] of the coefficients [rows, 4]; to the last `outputs` gates' results, [batch, outputs].
+/// Soft logic gates: x [batch, in] are the first signals, gate g reads signals wires[g, 0] and wires[g, 1] before its own, in + g, and gives w0 + w1·a + w2·b + w3·ab with row wires[g, 2] of the coefficients [rows, 4]; one whose row is -1 - r adds w1·a + w2·b of row r to the result of the gate before it, which nobody else reads; to the last `outputs` gates' results, [batch, outputs].
 Tensor gate_network(const Tensor& x, const Tensor& coefficients, const Tensor& wires, int64_t outputs);
 void gate_network_into(const Tensor& dst, const Tensor& x, const Tensor& coefficients, const Tensor& wires, int64_t outputs);
 
