@@ -7,7 +7,7 @@ optim_golden_test.cc replay the files in f64 and f32. One case per block:
 
   op NAME
   attr NAME int|real|ints|text|dtype VALUE...     (lists start with their length; dtype F is the floating type under test)
-  in|out|dy|grad TYPE RANK SIZES... VALUES...     (type f: floating, i: i64, b: bool; "none" is an absent tensor)
+  in|out|dy|grad TYPE RANK SIZES... VALUES...     (type f: floating, i: i64, n: i32, b: bool; "none" is an absent tensor)
 
 in, out and dy come in order; so do the grads, one per input if there are any. Inputs are multiples of 1/64, exact in f32.
 In optim.txt the inputs are the parameters, the gradients of every step, the learning rate and the norm to clip to (or none); the
@@ -58,7 +58,7 @@ def write(kind, t):
     if t is None:
         lines.append(f"{kind} none")
         return
-    letter = "f" if t.is_floating_point() else "b" if t.dtype == torch.bool else "i"
+    letter = "f" if t.is_floating_point() else {torch.bool: "b", torch.int32: "n"}.get(t.dtype, "i")
     fields = [kind, letter, t.dim(), *t.shape]
     lines.append(" ".join(map(str, fields)) + "".join(" " + number(v) for v in t.detach().reshape(-1).tolist()))
 
@@ -340,6 +340,44 @@ def creation():
     case("eye", [], lambda: torch.eye(3, 5).double(), n=3, m=5, dtype=FLOAT)
 
 
+# Gates --------------------------------------------------------------------------------------------------------------------
+
+def gate_wires(inputs, gates, rows):
+    """Every gate reads two signals before its own; rows are shared where there are fewer than gates."""
+    return torch.tensor([[random.randint(inputs + g), random.randint(inputs + g), random.randint(rows)] for g in range(gates)],
+                        dtype=torch.int32)
+
+
+def run_gates(signals, coefficients, wires):
+    """A list of signals, one tensor each, with the gates' results behind them."""
+    signals = list(signals)
+    for a, b, row in wires.tolist():
+        w = coefficients[row]
+        signals.append(w[0] + w[1] * signals[a] + w[2] * signals[b] + w[3] * signals[a] * signals[b])
+    return signals
+
+
+def run_automaton(state, coefficients, wires, fire, steps, wrap):
+    states = [state]
+    for step in range(steps):
+        pad = F.pad(states[-1], (1, 1, 1, 1), mode="circular") if wrap else F.pad(states[-1], (1, 1, 1, 1))
+        height, width = state.shape[2:]
+        around = [pad[:, c, y:y + height, x:x + width] for c in range(state.shape[1]) for y in range(3) for x in range(3)]
+        next = torch.stack(run_gates(around, coefficients, wires)[-state.shape[1]:], 1)
+        states.append(next if fire is None else torch.where(fire[step].unsqueeze(1), next, states[-1]))
+    return torch.stack(states)
+
+
+def gates():
+    for batch, inputs, count, outputs, rows in [(3, 4, 9, 3, 9), (5, 6, 20, 4, 7)]:
+        case("gate_network", [real(batch, inputs, low=0.0, high=1.0), real(rows, 4, low=-0.5, high=0.5), gate_wires(inputs, count, rows)],
+             lambda x, w, wires, outputs=outputs: torch.stack(run_gates(x.unbind(1), w, wires)[-outputs:], 1), outputs=outputs)
+    for steps, channels, wrap, fires in [(3, 1, True, False), (2, 2, False, True), (3, 2, True, True)]:
+        state, fire = real(2, channels, 3, 4, low=0.0, high=1.0), torch.tensor(random.rand(steps, 2, 3, 4) < 0.6) if fires else None
+        case("gate_automaton", [state, real(8, 4, low=-0.5, high=0.5), gate_wires(9 * channels, 12, 8), fire],
+             lambda s, w, wires, fire, steps=steps, wrap=wrap: run_automaton(s, w, wires, fire, steps, wrap), steps=steps, wrap=wrap)
+
+
 # Optimisers ---------------------------------------------------------------------------------------------------------------
 
 def training(op, optimizer, state, steps=6, lr=0.125, clip_norm=None, **attrs):
@@ -387,7 +425,7 @@ def save(name):
 
 
 def main():
-    for family in (elementwise, reductions, norms, products, convolutions, pooling, movement, creation):
+    for family in (elementwise, reductions, norms, products, convolutions, pooling, movement, creation, gates):
         family()
     save("ops.txt")
     optimizers()

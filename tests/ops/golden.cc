@@ -12,7 +12,7 @@ Tensor read_tensor(std::istringstream& line) {
   line >> rank;
   Dims shape = Dims::filled(rank, 0);
   for (int64_t& size : shape) line >> size;
-  Tensor t = Tensor::empty(shape, type == "f" ? kF64 : type == "b" ? kBool : kI64);
+  Tensor t = Tensor::empty(shape, type == "f" ? kF64 : type == "b" ? kBool : type == "n" ? kI32 : kI64);
   for (int64_t i = 0; i < t.numel(); i++) {
     std::string value;
     line >> value;
