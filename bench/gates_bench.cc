@@ -4,6 +4,7 @@
 
 int main(int argc, char** argv) {
   using namespace ingot;
+  bench::use_tuned_allocator(argv);
   bench::Suite suite("gates", argc, argv);
   for (const int threads : suite.threads()) {
     suite.set_threads(threads);

@@ -63,7 +63,7 @@ class TorchAutomaton {
         const at::Tensor all = from.size() == 1 ? from[0] : torch::cat(from, axis);
         const at::Tensor a = all.index_select(axis, layer.a), b = all.index_select(axis, layer.b);
         const auto& c = layer_coefficients[l];
-        levels.push_back(torch::addcmul(torch::addcmul(c[0], c[1], a), b, torch::addcmul(c[2], c[3], a)));
+        levels.push_back(torch::addcmul(c[0] + c[1] * a, b, torch::addcmul(c[2], c[3], a)));
       }
       const at::Tensor next = levels.back();
       state = features_first_ ? next.view({options_.channels, batch_, height_, width_}).transpose(0, 1)

@@ -59,4 +59,7 @@ class Suite {
   std::map<std::pair<int, std::string>, double> worst_;  // by threads and case: the ratio to the best peer
 };
 
+/// Starts the program anew with the allocator that suits libtorch best; call it first in main.
+void use_tuned_allocator(char** argv);
+
 }  // namespace ingot::bench

@@ -374,29 +374,10 @@ void check_blas() {
   if (at::mm(a, a).sum().item<float>() != 4096 || blas_calls == before) differs("BLAS", "libtorch does not use ours");
 }
 
-// libtorch's tuned allocator: with tcmalloc that never gives memory back, it took 3 to 11 % less time in every case
-// than with glibc's malloc told the same (mallopt, huge pages), which took up to half of the stock malloc's time;
-// jemalloc came between them. Preloading needs a new start. Ingot's plans do not allocate when they run; compile-1000
-// does.
-void use_tuned_allocator(char** argv) {
-  const char* library = "libtcmalloc_minimal.so.4";
-  if (dlsym(RTLD_DEFAULT, "tc_malloc") != nullptr) return;
-  if (std::getenv("INGOT_BENCH_STARTED") == nullptr && dlopen(library, RTLD_NOW | RTLD_LOCAL) != nullptr) {
-    setenv("LD_PRELOAD", library, 1);
-    setenv("TCMALLOC_RELEASE_RATE", "0", 1);
-    setenv("INGOT_BENCH_STARTED", "1", 1);
-    execv("/proc/self/exe", argv);
-  }
-  std::fprintf(stderr, "bench: %s is not there; libtorch gets a tuned glibc malloc, a few per cent slower\n", library);
-  mallopt(M_MMAP_MAX, 0);
-  mallopt(M_TRIM_THRESHOLD, INT_MAX);
-  mallopt(M_TOP_PAD, 64 << 20);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  use_tuned_allocator(argv);
+  bench::use_tuned_allocator(argv);
   bench::Suite suite("train", argc, argv);
   check_blas();
   const std::vector<int64_t> mlp{784, 128, 10}, tiny{8, 32, 32, 4};
