@@ -252,8 +252,7 @@ TEST(LifeLike, CountsNeighbours) {
           << rule << " " << bits;
     }
   }
-  for (const char* wrong : {"", "B3", "B3/S29", "S23/B3", "conway"})
-    EXPECT_REFUSED(life_like(wrong), "no rule");
+  for (const char* wrong : {"", "B3", "B3/S29", "S23/B3", "conway"}) EXPECT_REFUSED(life_like(wrong), "no rule");
 }
 
 }  // namespace
