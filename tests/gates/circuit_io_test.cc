@@ -149,6 +149,7 @@ using PortLayers = std::vector<std::vector<PortGate>>;
 std::vector<bool> run(const PortLayers& layers, std::vector<bool> values) {
   for (const auto& layer : layers) {
     std::vector<bool> next;
+    next.reserve(layer.size());
     for (const PortGate& g : layer)
       next.push_back(
           value(static_cast<Function>(g.op), values[static_cast<size_t>(g.a)], values[static_cast<size_t>(g.b)]));
