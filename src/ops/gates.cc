@@ -15,6 +15,7 @@ using kernels::GateProgram;
 
 constexpr const char* kFused = "it computes the signals again and keeps none of them; second derivatives are not there";
 
+constexpr int64_t kMostSteps = 1 << 30;
 constexpr int64_t kMostSignals = 1 << 24;  // places in a tile of 64 lanes are i32
 
 // Inputs i and i + 1 are the coefficients [rows, 4] and the wires [gates, 3].
@@ -411,7 +412,8 @@ INGOT_OP(gate_automaton) = {
     .infer =
         [](const Call& call, Specs& out) {
           require_rank(call, 0, 4, "[batch, channels, height, width]");
-          if (call.integer("steps") < 0) fail(call, "a negative number of steps", "give zero or more");
+          if (const int64_t steps = call.integer("steps"); steps < 0 || steps > kMostSteps)
+            fail(call, std::to_string(steps) + " steps", "give 0 to " + std::to_string(kMostSteps));
           const CellField f = field_forward(call);
           require_field(call, f, 1);
           const Dims shape{f.steps + 1, f.batch, f.channels, f.height, f.width};
