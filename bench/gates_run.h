@@ -1,8 +1,8 @@
 // Hard circuits: simplified, proved, run bit-packed.
 #pragma once
 #include "harness.h"
-#include "ingot/grid.h"
-#include "ingot/simplify.h"
+#include "ingot/gates/grid.h"
+#include "ingot/gates/simplify.h"
 #include "tests/gates/sample_circuits.h"
 
 namespace ingot::bench {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "harness.h"
-#include "ingot/gates.h"
+#include "ingot/gates/layers.h"
 #include "ingot/nn.h"
-#include "ingot/ops.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot::bench {
 

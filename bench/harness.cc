@@ -16,7 +16,7 @@
 #include <fstream>
 #include <thread>
 
-#include "ingot/threads.h"
+#include "ingot/base/threads.h"
 
 namespace ingot::bench {
 namespace {

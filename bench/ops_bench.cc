@@ -5,6 +5,7 @@
 
 #include "harness.h"
 #include "ingot/ingot.h"
+#include "ingot/ops/plumbing.h"
 
 namespace {
 

@@ -20,10 +20,10 @@
 #include <string>
 
 #include "harness.h"
-#include "ingot/grad.h"
+#include "ingot/graph/grad.h"
+#include "ingot/graph/plan.h"
 #include "ingot/ingot.h"
-#include "ingot/optim.h"
-#include "ingot/plan.h"
+#include "ingot/nn/train_step.h"
 #include "train_cnn.h"
 
 namespace {

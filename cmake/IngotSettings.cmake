@@ -14,6 +14,7 @@ if(INGOT_CCACHE AND PROJECT_IS_TOP_LEVEL)
 endif()
 
 find_package(Threads REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)  # tools/opgen.py
 find_path(INGOT_HIGHWAY_INCLUDE hwy/highway.h REQUIRED NO_CMAKE_FIND_ROOT_PATH)
 set(INGOT_HIGHWAY_DIR ${INGOT_HIGHWAY_INCLUDE})
 if(CMAKE_CROSSCOMPILING)
@@ -24,14 +25,17 @@ if(CMAKE_CROSSCOMPILING)
 endif()
 
 # What every translation unit of ours is compiled with. SSE4 is the x86 baseline; wider targets are chosen at run time.
+# ingot_flags is the part of it that says nothing about where our sources are: enough for programs on public headers.
+add_library(ingot_flags INTERFACE)
 add_library(ingot_settings INTERFACE)
-target_compile_options(ingot_settings INTERFACE -Wall -Wextra -Wshadow -fno-math-errno -fno-trapping-math -ffp-contract=off
+target_link_libraries(ingot_settings INTERFACE ingot_flags)
+target_compile_options(ingot_flags INTERFACE -Wall -Wextra -Wshadow -fno-math-errno -fno-trapping-math -ffp-contract=off
                                                 -fno-semantic-interposition -ffunction-sections -fdata-sections)
 if(INGOT_WERROR)
-  target_compile_options(ingot_settings INTERFACE -Werror)
+  target_compile_options(ingot_flags INTERFACE -Werror)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  target_compile_options(ingot_settings INTERFACE -march=${INGOT_X86_BASELINE})
+  target_compile_options(ingot_flags INTERFACE -march=${INGOT_X86_BASELINE})
 endif()
 # HWY_SSSE3 would only repeat the baseline.
 set(INGOT_HWY_DISABLED "HWY_SSSE3")
@@ -49,34 +53,56 @@ target_include_directories(ingot_settings SYSTEM INTERFACE ${INGOT_HIGHWAY_DIR})
 if(INGOT_SANITIZE)
   # GCC reports uninitialised values that are none once the sanitizer's own code is in the way. Its checks for null pointers make
   # the table of ops, which compares function pointers, no constant any more; the address sanitizer sees a null all the same.
-  target_compile_options(ingot_settings INTERFACE
+  target_compile_options(ingot_flags INTERFACE
     -fsanitize=${INGOT_SANITIZE} -fno-sanitize-recover=undefined -fno-sanitize=null,nonnull-attribute,returns-nonnull-attribute
     -fno-omit-frame-pointer $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-  target_compile_definitions(ingot_settings INTERFACE _GLIBCXX_ASSERTIONS)
-  target_link_options(ingot_settings INTERFACE -fsanitize=${INGOT_SANITIZE})
+  target_compile_definitions(ingot_flags INTERFACE _GLIBCXX_ASSERTIONS)
+  target_link_options(ingot_flags INTERFACE -fsanitize=${INGOT_SANITIZE})
 endif()
 
-# ingot_room(NAME [LEFT...]): an object library of src/NAME/*.cc that may use the rooms to its left.
+# ingot_room(NAME [LEFT...]): an object library of src/NAME/*.cc that may use the rooms to its left. The door of a system,
+# SYSTEM_door, is src/SYSTEM/door.
 function(ingot_room name)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  string(REGEX REPLACE "_door$" "/door" folder ${name})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cc)
+  if(name STREQUAL "base")
+    file(GLOB system_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/base/os/*.cc)
+    list(APPEND sources ${system_sources})
+  endif()
+  if(name STREQUAL "graph")
+    file(GLOB interpreter_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/graph/cpu/*.cc)
+    list(APPEND sources ${interpreter_sources})
+  endif()
   add_library(ingot_${name} OBJECT ${sources})
+  if(name MATCHES "^(ops|gates)$")  # rooms with ops: their functions and their span come from the blocks
+    set(table ${PROJECT_BINARY_DIR}/generated/${name}_table.cc)
+    add_custom_command(OUTPUT ${table} VERBATIM DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/tools/opgen.py
+      COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/opgen.py --table ${name} ${table})
+    target_sources(ingot_${name} PRIVATE ${table})
+    set_property(SOURCE ${table} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
+  endif()
   target_link_libraries(ingot_${name} PUBLIC ingot_settings Threads::Threads)
   if(name STREQUAL "kernels")
     set_target_properties(ingot_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden)  # no user calls a kernel
-    if(INGOT_SANITIZE MATCHES "address")
-      # Watching the scope of every vector in an unrolled loop doubles the time to compile it.
-      target_compile_options(ingot_${name} PRIVATE -fno-sanitize-address-use-after-scope)
-    endif()
   endif()
   # The loops that count are compiled per SIMD target, and reached through pointers: link-time optimisation could only compile
   # them twice. The rest need not be unrolled, and what runs once per plan had better be small.
   foreach(source ${sources})
     file(STRINGS ${source} per_target REGEX "foreach_target\\.h")
+    if(per_target AND INGOT_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # Unrolled loops of vectors: with the address checks inline and all others on, they take three times as long to compile.
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS
+        -fno-sanitize-address-use-after-scope --param asan-stack=0 --param asan-instrumentation-with-call-threshold=0
+        -fno-sanitize=undefined -fsanitize=bounds,shift,signed-integer-overflow)
+    endif()
     if(NOT per_target)
       if(NOT name STREQUAL "kernels")
         set(level -O2)
-        if(name STREQUAL "nn" OR source MATCHES "graph/(draw|picture|plan_text|profile)[a-z_]*\\.cc$")
+        if(name MATCHES "^(data|nn)$" OR
+           source MATCHES "graph/(draw|picture|plan_file|plan_text|profile|program|slabs|verify)[a-z_]*\\.cc$|base/(print|text|os/[a-z_]+)\\.cc$")
           set(level -Os)
+        elseif(name MATCHES "^recipe$|_door$")
+          set(level -O1)  # nothing here runs often: quick to compile is worth more than quick
         endif()
         set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:${level}>)
       endif()

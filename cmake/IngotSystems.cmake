@@ -1,4 +1,5 @@
-# Libraries on top of the library, each a room: libingot_io (files) and libingot_gates (circuits that learn).
+# Libraries on top of the library, each a room and a component: libingot_io (files), libingot_recipe (training jobs from
+# descriptions), and the systems with their doors: libingot_gates (circuits that learn), libingot_gates_door.
 
 # ingot_library_of(ROOM [ON OTHER...] [LIBRARIES ...]): libingot_ROOM.a and .so on top of the library, of the OTHER such libraries
 # and of foreign ones. ingot::ROOM is the static one.
@@ -41,17 +42,75 @@ function(ingot_library_of room)
   install(FILES ${PROJECT_BINARY_DIR}/ingot_${room}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-find_package(nlohmann_json REQUIRED)
+if((INGOT_RECIPE OR INGOT_GATES) AND NOT INGOT_IO)
+  message(FATAL_ERROR "INGOT_RECIPE and INGOT_GATES need INGOT_IO")
+elseif(INGOT_CLI AND NOT INGOT_RECIPE)
+  message(FATAL_ERROR "INGOT_CLI needs INGOT_RECIPE")
+endif()
 
 if(INGOT_IO)
-  ingot_room(io base kernels ops)
+  find_package(nlohmann_json REQUIRED)
   find_package(ZLIB REQUIRED)
   find_package(PNG REQUIRED)
+  ingot_room(io base kernels ops)
   target_link_libraries(ingot_io PUBLIC ZLIB::ZLIB PNG::PNG PRIVATE nlohmann_json::nlohmann_json)
   ingot_library_of(io LIBRARIES ZLIB::ZLIB PNG::PNG)
+endif()
 
-  ingot_room(gates base kernels ops graph nn io)
+if(INGOT_GATES)
+  ingot_room(gates base kernels ops graph data nn io)
   find_library(INGOT_CADICAL cadical REQUIRED)  # a static library of position-independent code, without a CMake package
   target_link_libraries(ingot_gates PUBLIC cadical PRIVATE nlohmann_json::nlohmann_json)
   ingot_library_of(gates ON io LIBRARIES cadical)
+endif()
+
+# Recipes and their data go into the library: embedded.inc names them, the assembler finds them by -I.
+function(ingot_embed target folder source)
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${ARGN})
+  set(lines "")
+  set(paths "")
+  set(number 0)
+  foreach(file ${files})
+    cmake_path(GET file FILENAME name)
+    if(name STREQUAL "README.md")
+      continue()
+    endif()
+    string(APPEND lines "EMBEDDED(${number}, \"${file}\", \"${name}\")\n")
+    list(APPEND paths ${PROJECT_SOURCE_DIR}/${file})
+    math(EXPR number "${number} + 1")
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/embedded.inc CONTENT "${lines}")
+  target_include_directories(${target} PRIVATE ${folder})
+  set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS "-Wa,-I${PROJECT_SOURCE_DIR}")
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${paths}")
+endfunction()
+
+if(INGOT_RECIPE)
+  find_package(fmt REQUIRED)
+  find_package(tomlplusplus REQUIRED)
+  ingot_room(recipe base kernels ops graph data nn io)
+  target_link_libraries(ingot_recipe PUBLIC fmt::fmt PRIVATE nlohmann_json::nlohmann_json)
+  ingot_embed(ingot_recipe ${PROJECT_BINARY_DIR}/recipe ${PROJECT_SOURCE_DIR}/src/recipe/embedded.cc
+              ${PROJECT_SOURCE_DIR}/recipes/*.toml ${PROJECT_SOURCE_DIR}/data/*)
+  ingot_library_of(recipe ON io LIBRARIES fmt::fmt)
+endif()
+
+# A system's door: what it hands over to descriptions and programs, and its recipes as text.
+function(ingot_door system)
+  ingot_room(${system}_door base kernels ops graph data nn io ${system} recipe)
+  target_link_libraries(ingot_${system}_door PUBLIC fmt::fmt)
+  file(GLOB recipes CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/recipes/${system}/*.toml)
+  set(lines "")
+  foreach(file ${recipes})
+    cmake_path(GET file FILENAME name)
+    file(READ ${file} text)
+    string(APPEND lines "{\"${name}\", R\"toml(${text})toml\"},\n")
+    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  endforeach()
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${system}_door/${system}_recipes.inc CONTENT "${lines}")
+  target_include_directories(ingot_${system}_door PRIVATE ${PROJECT_BINARY_DIR}/${system}_door)
+  ingot_library_of(${system}_door ON ${system} recipe LIBRARIES fmt::fmt)
+endfunction()
+if(INGOT_GATES AND INGOT_RECIPE)
+  ingot_door(gates)
 endif()

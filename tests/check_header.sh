@@ -7,7 +7,7 @@ source="#include <ingot/$header>
 int main() {}"
 options=(-std=c++20 -O0 -Wall -Wextra -Wshadow -Wpedantic -Werror -I "$include" -x c++ -)
 "$cxx" -fsyntax-only "${options[@]}" <<<"$source"
-if foreign=$("$cxx" -M "${options[@]}" <<<"$source" | grep -oE '[^ ]*/(hwy|fmt|nlohmann|CLI|google)/[^ ]*|[^ ]*cblas[^ ]*|[^ ]*/(zlib|png|pngconf)\.h|[^ ]*/src/[^ ]*'); then
+if foreign=$("$cxx" -M "${options[@]}" <<<"$source" | grep -oE '[^ ]*/(hwy|fmt|nlohmann|toml\+\+|CLI|google)/[^ ]*|[^ ]*cblas[^ ]*|[^ ]*/(zlib|png|pngconf)\.h|[^ ]*/src/[^ ]*'); then
   printf 'ingot/%s lets something in that users do not have:\n%s\n' "$header" "$foreign"
   exit 1
 fi

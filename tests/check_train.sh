@@ -154,11 +154,12 @@ cp full/checkpoint.safetensors before.safetensors
 size=$(stat -c %s before.safetensors)
 code=0
 (ulimit -f $((size / 1024 / 2)) && trap '' XFSZ && "$ingot" train full --resume --epochs 6 --quiet) >out.txt 2>&1 || code=$?
-[ $code -eq 1 ] || { cat out.txt && fail "no room: exit code $code"; }
+[ $code -eq 4 ] || { cat out.txt && fail "no room: exit code $code"; }
 grep -qi "too large\|no space" out.txt || { cat out.txt && fail "no room: no sentence"; }
 same before.safetensors full/checkpoint.safetensors
 "$ingot" train full --resume --epochs 5 --quiet
 
+if [ -z "${INGOT_SANITIZED:-}" ]; then # the sanitizer keeps freed memory for a while
 echo "--- memory stays as it is, epoch after epoch"
 python3 - "$ingot" <<'PYTHON'
 import os, subprocess, sys, time
@@ -180,6 +181,7 @@ assert warm and late, seen
 growth = (max(late) - max(warm)) * os.sysconf("SC_PAGE_SIZE")
 assert growth < 512 * 1024, f"{growth} bytes more after 50 epochs than after 20"
 PYTHON
+fi
 
 echo "--- mistakes"
 refused 'there is no recipe and no file "nope"' train nope

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 
 namespace ingot {
 

@@ -27,12 +27,25 @@ def check_requirements():
     for double in sorted({i for i in listed if listed.count(i) > 1}):
         yield f"docs/requirements.md: more than one line for {double}"
     for name, _, shown in rows:
-        paths = re.findall(r"`((?:tests|bench|examples)/[^`]*)`", shown)
-        for path in paths:
-            if not (ROOT / path).exists():
-                yield f"docs/requirements.md: {name} is said to be shown by {path}, which does not exist"
-        if not paths and "open" not in shown.split():
+        places = re.findall(r"`((?:tests|bench|examples|tools)/[^`]*)`", shown)
+        for place in places:
+            if fault := fault_of(place):
+                yield f"docs/requirements.md: {name} is said to be shown by {place}, but {fault}"
+        if not places and "open" not in re.findall(r"\w+", shown):
             yield f"docs/requirements.md: {name} names neither a test or benchmark nor \"open\""
+
+
+def fault_of(place):
+    """What is wrong with `tests/room/file_test.cc:Suite.Name` or with the path of a script or benchmark, if anything is."""
+    path, _, test = place.partition(":")
+    if not (ROOT / path).is_file():
+        return "there is no such file"
+    if not path.endswith("_test.cc"):
+        return None
+    suite, _, name = test.partition(".")
+    if not name:
+        return "it does not say which test of the file"
+    return None if re.search(rf"^T\w+\(\s*{suite},\s*{name}\)", (ROOT / path).read_text(), re.M) else "that file has no such test"
 
 
 def check_readme():

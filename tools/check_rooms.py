@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The rules between rooms: a room includes only rooms to its left, public headers include nothing from src/, and kernels see
-no tensor, allocate nothing and throw nothing."""
+no tensor, allocate nothing and throw nothing; the program stands on public headers, and no room says words of a system."""
 import pathlib
 import re
 import sys
@@ -8,16 +8,21 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ORDER = ["base", "kernels", "ops", "graph"]
 LEFT = {room: set(ORDER[:i]) for i, room in enumerate(ORDER)}
-LEFT["nn"] = set(ORDER)
-LEFT["io"] = {"base", "kernels", "ops"}
-for system in ("gates", "rl", "logic"):  # siblings that never include each other
-    LEFT[system] = set(ORDER) | {"nn", "io"}
+LEFT["data"] = set(ORDER)
+LEFT["nn"] = set(ORDER) | {"data"}
+LEFT["io"] = {"base"}  # files need no op
+SYSTEMS = ("gates", "rl", "logic")
+for system in SYSTEMS:  # siblings that never include each other
+    LEFT[system] = set(ORDER) | {"data", "nn", "io"}
+LEFT["recipe"] = set(ORDER) | {"data", "nn", "io"}  # it knows kinds of jobs, and no system
+for system in SYSTEMS:  # a system's door is what recipe and the program see of it
+    LEFT[f"{system}_door"] = LEFT[system] | {system, "recipe"}
 LEFT["cli"] = set(LEFT) | {"everything"}
 
-# The room that a public header belongs to is the one with the source file of the same name; these have none, or another's.
-HEADER_ROOM = {"op.h": "ops", "ops.h": "ops", "options.h": "ops", "io.h": "io", "ingot.h": "everything",
-               "attention.h": "nn", "recurrent.h": "nn",
-               "gates.h": "gates", "simplify.h": "gates"}
+# Words of a system, which only it may say: what it means by them is known behind its door. (Its ops are told apart by file.)
+WORDS_OF = {"gates": re.compile(r"\b(?:automat(?:on|a)|cellular|boards?|restarts|attempts?|squared_error_sum|gate_network|circuits?)\b", re.I)}
+SAYS_ANYWAY = {"gates.h"}
+
 # What kernels may not even reach through other headers, and may not write.
 KERNELS_MAY_NOT_SEE = {"tensor.h", "error.h"}
 KERNELS_MAY_NOT_SAY = re.compile(r"\b(?:throw|new|malloc|calloc|aligned_alloc|std::vector|std::string|std::unique_ptr)\b")
@@ -39,13 +44,12 @@ def room_of(path):
     """base, kernels, ... for what lives in src/ or include/ingot/; None elsewhere."""
     parts = path.relative_to(ROOT).parts
     if parts[0] == "src":
-        return parts[1]
+        return f"{parts[1]}_door" if parts[1] in SYSTEMS and parts[2] == "door" else parts[1]
     if parts[:2] == ("include", "ingot"):
-        name = parts[2]
-        if name in HEADER_ROOM:
-            return HEADER_ROOM[name]
-        stem = pathlib.Path(name).stem
-        return next((room for room in LEFT if (ROOT / "src" / room / f"{stem}.cc").is_file()), "base")
+        if parts[-1] == "door.h":
+            return f"{parts[2]}_door"
+        # ingot/nn/module.h belongs to nn, and so does ingot/nn.h, which includes all of it.
+        return parts[2].removesuffix(".h") if parts[2] != "ingot.h" else "everything"
     return None
 
 
@@ -80,6 +84,14 @@ def check_file(path):
             yield f"includes {name}, which is neither in src/ nor in include/ingot/"
         elif other != room and other not in LEFT[room]:
             yield f"{room} includes {name} of {other}, which is not to its left"
+    for system, words in WORDS_OF.items():
+        if room not in (system, f"{system}_door") and path.name not in SAYS_ANYWAY:
+            for word in sorted(set(words.findall(path.read_text()))):
+                yield f"`{word}` is a word of {system}, which {room} knows nothing of"
+    if room == "cli":  # as a user's program
+        for name, target in includes(path):
+            if "include" not in target.relative_to(ROOT).parts and room_of(target) != "cli":
+                yield f"includes {name} of src/, but the program stands on public headers alone"
     if room == "kernels":
         for target in reach(path):
             if target.name in KERNELS_MAY_NOT_SEE:

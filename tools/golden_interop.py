@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes tests/goldens/interop: models of PyTorch's as safetensors files, and what they make of some inputs.
 
-Run it with Debian's python3-torch when a model below changes. tests/cli/interop_test.cc loads the weights into the same model of
+Run it with Debian's python3-torch when a model below changes. tests/recipe/interop_test.cc loads the weights into the same model of
 Ingot's, compares what it makes of the inputs, and writes its own state: that must be the same file, byte for byte.
 """
 import pathlib

@@ -425,9 +425,11 @@ def save(name):
 
 
 def main():
-    for family in (elementwise, reductions, norms, products, convolutions, pooling, movement, creation, gates):
+    for family in (elementwise, reductions, norms, products, convolutions, pooling, movement, creation):
         family()
     save("ops.txt")
+    gates()
+    save("gates.txt")
     optimizers()
     save("optim.txt")
 

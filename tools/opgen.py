@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes include/ingot/ops.h and src/ops/table.inc from the op blocks in src/ops/*.cc.
+"""Writes what follows from the op blocks of a room (INGOT_OP, INGOT_ELEMENTWISE in src/ROOM/*.cc), its only source.
 
-The blocks are the only source: a signature such as "sum(x, axes:ints={}, keepdim:bool=false)" becomes the allocating function,
-the `_into` form and the entry of the table. `--check` only says whether the files are up to date.
+    opgen.py                      the public headers, which are committed: users read them
+    opgen.py --check              only says whether they are up to date
+    opgen.py --table ROOM FILE    the functions' definitions and the room's span of ops: made when the room is built
 
-Signature: name(inputs…, attributes…) [-> outputs…]
-  x          a tensor            x?         an optional tensor         xs...      any number of tensors
-  n:int  p:real  b:bool  s:ints  d:dtype  t:text  o:SomeOptions, each with an optional =default
+A signature such as "sum(x, axes:ints={}, keepdim:bool=false)" becomes the allocating function and the `_into` form. Its grammar is
+that of Signature (include/ingot/ops/signature.h); the table asserts that both read it alike. Ops with `.plumbing = true` are
+declared in a header of their own.
 """
 import pathlib
 import re
@@ -18,9 +19,18 @@ KINDS = {"int": "int64_t", "real": "double", "bool": "bool", "ints": "const Dims
 FAMILIES = ["arithmetic", "comparison", "activation"]  # these first, the rest by name
 
 
+class Room:
+    def __init__(self, name, namespace, public, plumbing, span):
+        self.name, self.namespace, self.public, self.plumbing, self.span = name, namespace, public, plumbing, span
+
+
+ROOMS = [Room("ops", "ingot", "ingot/ops/ops.h", "ingot/ops/plumbing.h", "core_ops"),
+         Room("gates", "ingot::gates", "ingot/gates/ops.h", "ingot/gates/plumbing.h", "ops")]
+
+
 class Op:
-    def __init__(self, identifier, signature, doc, family):
-        self.id, self.signature, self.doc, self.family = identifier, signature, doc, family
+    def __init__(self, identifier, signature, doc, family, plumbing):
+        self.id, self.signature, self.doc, self.family, self.plumbing = identifier, signature, doc, family, plumbing
         match = re.fullmatch(r"(\w+)\((.*)\)(?:\s*->\s*(.*))?", signature)
         if not match:
             sys.exit(f"opgen: cannot read the signature of {identifier}: {signature}")
@@ -37,26 +47,31 @@ class Op:
             else:
                 self.inputs.append((part.rstrip("?"), part.endswith("?")))
 
-    def parameters(self, defaults):
-        result = []
-        for name, optional in self.inputs:
-            result.append(f"const Tensor& {name}" + (" = {}" if defaults and optional else ""))
-        if self.variadic:
-            result.insert(0, f"Tensors {self.variadic}")
-        for name, kind, default in self.attrs:
-            cpp = KINDS.get(kind, f"const {kind}&")
-            result.append(f"{cpp} {name}" + (f" = {default}" if defaults and default else ""))
-        return result
+    def parameters(self, defaults=False):
+        """(type, name, default) of every parameter."""
+        result = [("Tensors", self.variadic, "")] if self.variadic else []
+        result += [("const Tensor&", name, "{}" if optional else "") for name, optional in self.inputs]
+        result += [(KINDS.get(kind, f"const {kind}&"), name, default) for name, kind, default in self.attrs]
+        return ", ".join(f"{cpp} {name}" + (f" = {default}" if defaults and default else "") for cpp, name, default in result)
+
+    def destinations(self):
+        return "".join(f"const Tensor& {o}, " for o in self.outputs)
 
     def result_type(self):
         return "Tensor" if len(self.outputs) == 1 else f"std::array<Tensor, {len(self.outputs)}>"
 
     def declarations(self):
-        parameters = self.parameters(True)
-        destinations = [f"const Tensor& {o}" for o in self.outputs]
+        into = (self.destinations() + self.parameters(True)).removesuffix(", ")
         return (f"/// {self.doc}\n"
-                f"{self.result_type()} {self.function}({', '.join(parameters)});\n"
-                f"void {self.function}_into({', '.join(destinations + parameters)});\n")
+                f"{self.result_type()} {self.function}({self.parameters(True)});\n"
+                f"void {self.function}_into({into});\n")
+
+    def assertions(self):
+        """That Signature reads the text as this program does, and that the header declares the function."""
+        names = ([self.variadic] if self.variadic else []) + [n for n, _ in self.inputs]
+        read = "|".join(",".join(part) for part in (names, [n for n, _, _ in self.attrs], self.outputs))
+        return (f'static_assert(reads_as(Signature("{self.signature}"), "{read}"));\n'
+                f"static_assert(is_declared<{self.result_type()}({self.parameters()})>({self.function}));\n")
 
     def body(self):
         lines = []
@@ -72,15 +87,14 @@ class Op:
         return "\n  ".join(lines)
 
     def definitions(self):
-        parameters = self.parameters(False)
-        destinations = [f"const Tensor& {o}" for o in self.outputs]
+        into = (self.destinations() + self.parameters()).removesuffix(", ")
         if len(self.outputs) == 1:
             result = f"Tensor result;\n  call_counted(op_{self.id}, in, attrs, {{&result, 1}});\n  return result;"
         else:
             result = (f"{self.result_type()} results;\n  call_counted(op_{self.id}, in, attrs, results);\n  return results;")
         outs = ", ".join("&" + o for o in self.outputs)
-        return (f"{self.result_type()} {self.function}({', '.join(parameters)}) {{\n  {self.body()}\n  {result}\n}}\n"
-                f"void {self.function}_into({', '.join(destinations + parameters)}) {{\n  {self.body()}\n"
+        return (f"{self.result_type()} {self.function}({self.parameters()}) {{\n  {self.body()}\n  {result}\n}}\n"
+                f"void {self.function}_into({into}) {{\n  {self.body()}\n"
                 f"  const Tensor* out[] = {{{outs}}};\n  call_into_counted(op_{self.id}, in, attrs, out);\n}}\n")
 
 
@@ -99,9 +113,9 @@ def field(block, name):
     return "".join(re.findall(r"\"((?:[^\"\\]|\\.)*)\"", match[1])) if match else None
 
 
-def read_ops():
+def read_ops(room):
     ops = []
-    for path in sorted((ROOT / "src/ops").glob("*.cc")):
+    for path in sorted((ROOT / "src" / room.name).glob("*.cc")):
         text = path.read_text()
         starts = list(re.finditer(r"^INGOT_(?:OP|ELEMENTWISE)\(\s*(\w+)", text, re.M))
         for i, start in enumerate(starts):
@@ -109,46 +123,67 @@ def read_ops():
             signature, doc = field(block, "signature"), field(block, "doc")
             if not signature or not doc:
                 sys.exit(f"opgen: {path.name}: op {start[1]} needs .signature and .doc as string literals")
-            ops.append(Op(start[1], signature, doc, path.stem))
+            ops.append(Op(start[1], signature, doc, path.stem, ".plumbing = true" in block))
     rank = {f: i for i, f in enumerate(FAMILIES)}
     return sorted(ops, key=lambda op: (rank.get(op.family, len(rank)), op.family if op.family not in rank else ""))
 
 
-def header(ops):
-    out = ["// Written by tools/opgen.py from the blocks in src/ops: change those and run `./dev generate`.\n"
-           "// Every op has two forms: the first returns a new tensor; `_into` writes to a destination of exactly the result's shape\n"
-           "// and type and allocates nothing.\n"
-           "// clang-format off\n"
-           "#pragma once\n#include <array>\n#include <string_view>\n\n#include \"ingot/functions.h\"\n"
-           "#include \"ingot/options.h\"\n#include \"ingot/tensor.h\"\n\nnamespace ingot {\n"]
+def header(room, ops, plumbing):
+    about = ("// What gradients and fused forms are made of. Plans put these in; nobody needs to call them.\n" if plumbing else
+             "// Every op has two forms: the first returns a new tensor; `_into` writes to a destination of exactly the result's shape\n"
+             "// and type and allocates nothing.\n")
+    includes = ["ingot/base/tensor.h", "ingot/ops/functions.h", "ingot/ops/options.h"]
+    if room.name != "ops" and not plumbing:
+        includes.append("ingot/ops/op.h")
+    out = [f"// Written by tools/opgen.py from the blocks in src/{room.name}: change those and run `./dev generate`.\n" + about +
+           "// clang-format off\n#pragma once\n#include <array>\n#include <span>\n#include <string_view>\n\n" +
+           "".join(f'#include "{i}"\n' for i in includes) + f"\nnamespace {room.namespace} {{\n"]
+    if room.name != "ops" and not plumbing:
+        out.append(f"/// All ops of this library, for add_ops().\nstd::span<const Op* const> {room.span}();\n")
     family = None
     for op in ops:
+        if op.plumbing != plumbing:
+            continue
         if op.family != family:
             family = op.family
             out.append("// " + family.replace("_", " ") + " " + "-" * (116 - len(family)) + "\n")
         out.append(op.declarations())
-    return "\n".join(out) + "\n}  // namespace ingot\n"
+    return "\n".join(out) + f"\n}}  // namespace {room.namespace}\n"
 
 
-def table(ops):
-    out = ["// Written by tools/opgen.py from the blocks in src/ops: change those and run `./dev generate`.\n"]
+def table(room, ops):
+    out = [f"// Written by tools/opgen.py from the blocks in src/{room.name} when the room is built.\n"
+           f'#include "{room.public}"\n#include "{room.plumbing}"\n#include "ops/generated.h"\n\nnamespace {room.namespace} {{\n']
     out.append("".join(f"extern const Op op_{op.id};\n" for op in ops))
-    out.append("namespace {\nconstexpr const Op* kTable[] = {\n" + "".join(f"    &op_{op.id},\n" for op in ops) + "};\n}  // namespace\n")
+    out.append("".join(op.assertions() for op in ops))
+    out.append("namespace {\nconstexpr const Op* kOps[] = {\n" + "".join(f"    &op_{op.id},\n" for op in ops) + "};\n}  // namespace\n")
+    out.append(f"std::span<const Op* const> {room.span}() {{ return kOps; }}\n")
     out.extend(op.definitions() for op in ops)
-    return "\n".join(out)
+    return "\n".join(out) + f"\n}}  // namespace {room.namespace}\n"
 
 
-def main():
-    ops = read_ops()
+def write(path, text):
+    """Leaves a file alone that is as it should be, so that nothing is compiled again."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def main(arguments):
+    if arguments[:1] == ["--table"]:
+        room = next(r for r in ROOMS if r.name == arguments[1])
+        return write(pathlib.Path(arguments[2]), table(room, read_ops(room)))
     stale = []
-    for path, text in ((ROOT / "include/ingot/ops.h", header(ops)), (ROOT / "src/ops/table.inc", table(ops))):
-        if path.exists() and path.read_text() == text:
-            continue
-        stale.append(str(path.relative_to(ROOT)))
-        if "--check" not in sys.argv:
-            path.write_text(text)
-    if stale and "--check" in sys.argv:
+    for room in ROOMS:
+        ops = read_ops(room)
+        for name, plumbing in ((room.public, False), (room.plumbing, True)):
+            path, text = ROOT / "include" / name, header(room, ops, plumbing)
+            if not path.exists() or path.read_text() != text:
+                stale.append(str(path.relative_to(ROOT)))
+                if "--check" not in arguments:
+                    write(path, text)
+    if stale and "--check" in arguments:
         sys.exit("opgen: out of date: " + ", ".join(stale) + " — run ./dev generate")
 
 
-main()
+main(sys.argv[1:])

@@ -1,18 +1,18 @@
 // All of Ingot.
 #pragma once
-#include "ingot/error.h"      // IWYU pragma: export
-#include "ingot/functions.h"  // IWYU pragma: export
-#include "ingot/grad.h"       // IWYU pragma: export
-#include "ingot/machine.h"    // IWYU pragma: export
-#include "ingot/map.h"        // IWYU pragma: export
-#include "ingot/memory.h"     // IWYU pragma: export
-#include "ingot/nn.h"         // IWYU pragma: export
-#include "ingot/op.h"         // IWYU pragma: export
-#include "ingot/ops.h"        // IWYU pragma: export
-#include "ingot/optim.h"      // IWYU pragma: export
-#include "ingot/options.h"    // IWYU pragma: export
-#include "ingot/plan.h"       // IWYU pragma: export
-#include "ingot/random.h"     // IWYU pragma: export
-#include "ingot/simd.h"       // IWYU pragma: export
-#include "ingot/tensor.h"     // IWYU pragma: export
-#include "ingot/threads.h"    // IWYU pragma: export
+#include "ingot/base/error.h"        // IWYU pragma: export
+#include "ingot/base/machine.h"      // IWYU pragma: export
+#include "ingot/base/memory.h"       // IWYU pragma: export
+#include "ingot/base/random.h"       // IWYU pragma: export
+#include "ingot/base/simd.h"         // IWYU pragma: export
+#include "ingot/base/tensor.h"       // IWYU pragma: export
+#include "ingot/base/threads.h"      // IWYU pragma: export
+#include "ingot/graph/grad.h"        // IWYU pragma: export
+#include "ingot/graph/plan.h"        // IWYU pragma: export
+#include "ingot/graph/plan_cache.h"  // IWYU pragma: export
+#include "ingot/nn.h"                // IWYU pragma: export
+#include "ingot/ops/functions.h"     // IWYU pragma: export
+#include "ingot/ops/map.h"           // IWYU pragma: export
+#include "ingot/ops/op.h"            // IWYU pragma: export
+#include "ingot/ops/ops.h"           // IWYU pragma: export
+#include "ingot/ops/options.h"       // IWYU pragma: export

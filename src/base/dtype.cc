@@ -1,4 +1,4 @@
-#include "ingot/dtype.h"
+#include "ingot/base/dtype.h"
 
 #include <bit>
 

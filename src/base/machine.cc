@@ -1,56 +1,20 @@
-#include "ingot/machine.h"
-
-#include <unistd.h>
+#include "ingot/base/machine.h"
 
 #include <algorithm>
-#include <fstream>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/machine_loops.h"
-#include "ingot/error.h"
-#include "ingot/memory.h"
-#include "ingot/simd.h"
-#include "ingot/threads.h"
+#include "base/os/machine.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/base/simd.h"
+#include "ingot/base/threads.h"
 
 namespace ingot {
 namespace {
 
 constexpr int64_t kMeasureNs = 40'000'000;
-
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    const size_t colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
-// The kernel's own table; sysconf reports nonsense for L3 on some virtual machines.
-uint64_t cache_bytes(const std::string& level) {
-  for (int index = 0; index < 8; ++index) {
-    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
-    std::string found_level, type;
-    uint64_t size = 0;
-    char unit = 0;
-    std::ifstream(folder + "level") >> found_level;
-    std::ifstream(folder + "type") >> type;
-    std::ifstream(folder + "size") >> size >> unit;
-    if (found_level == level && type != "Instruction")
-      return size * (unit == 'M' ? 1 << 20 : unit == 'K' ? 1 << 10 : 1);
-  }
-  return 0;
-}
-
-// The file reads like "always [madvise] never"; brackets mark the setting.
-std::string huge_page_setting() {
-  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
-  for (std::string word; file >> word;)
-    if (word.size() > 2 && word.front() == '[') return word.substr(1, word.size() - 2);
-  return "unknown";
-}
 
 // Sets the thread count and gives the old one back.
 class WithThreads {
@@ -107,14 +71,15 @@ double best_ns(const Body& body) {
 
 MachineInfo machine_info() {
   MachineInfo info;
-  info.cpu = cpu_name();
+  info.cpu = os::cpu_name();
   info.simd = name(simd());
   info.cores = usable_cores();
-  info.l1d_bytes = cache_bytes("1");
-  info.l2_bytes = cache_bytes("2");
-  info.l3_bytes = cache_bytes("3");
-  info.ram_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  info.huge_pages = huge_page_setting();
+  info.l1d_bytes = os::cache_bytes(1);
+  info.l2_bytes = os::cache_bytes(2);
+  info.l3_bytes = os::cache_bytes(3);
+  info.ram_bytes = os::ram_bytes();
+  info.free_bytes = os::free_ram_bytes();
+  info.huge_pages = os::huge_page_setting();
   return info;
 }
 

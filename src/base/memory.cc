@@ -1,69 +1,198 @@
-#include "ingot/memory.h"
+// A block of memory comes from one of three places: a small one from what this thread freed before, a large one from
+// the pool that all threads share, and any other from the system.
+#include "ingot/base/memory.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-#if defined(__linux__)
-#include <sys/sysinfo.h>
-#endif
-
+#include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <new>
 #include <utility>
 
-#include "ingot/error.h"
+#include "base/block_pool.h"
+#include "base/os/machine.h"
+#include "base/os/pages.h"
+#include "base/os/thread.h"
+#include "base/spin_lock.h"
+#include "ingot/base/error.h"
+#include "ingot/base/numbers.h"
 
 namespace ingot {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kMapped = size_t{4} << 20;  // blocks from here on are mappings of their own
+constexpr size_t kSmall = 8 << 10;                // blocks up to here go from free to use within a thread
+constexpr size_t kSmallKept = size_t{256} << 10;  // of one thread, in all
+constexpr int64_t kSettled = 1 << 20;             // bytes that a thread counts by itself before it tells
 
-constinit std::atomic<uint64_t> allocations{0}, frees{0}, in_use{0}, peak{0};
+constexpr size_t counted_size(size_t bytes) { return bytes == 0 ? kAlignment : round_up(bytes, kAlignment); }
 
-size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+constinit BlockPool pool;
 
-size_t counted_size(size_t bytes) { return bytes == 0 ? kAlignment : round_up(bytes, kAlignment); }
+// What one thread has counted and kept. It alone writes, with plain stores; others read the counters. So a small tensor
+// costs no lock and no atomic addition.
+struct ThreadMemory {
+  std::atomic<uint64_t> allocations{0}, frees{0};
+  std::atomic<int64_t> held{0}, highest{0};  // bytes since they were last settled
+  struct FreeBlock {
+    FreeBlock* next;
+  };
+  FreeBlock* kept[kSmall / kAlignment + 1] = {};
+  size_t kept_bytes = 0;
+  ThreadMemory *next = nullptr, *before = nullptr;
 
-// RAM and swap: what Linux could ever back with pages.
-uint64_t machine_bytes() {
-#if defined(__linux__)
-  struct sysinfo info = {};
-  if (sysinfo(&info) == 0) return (uint64_t{info.totalram} + info.totalswap) * info.mem_unit;
-#endif
-  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-[[noreturn]] void refuse(size_t bytes) {
-  throw Error("memory: cannot allocate " + format_bytes(bytes) + " (RAM and swap " + format_bytes(machine_bytes()) +
-              ", in use by tensors " + format_bytes(in_use.load(std::memory_order_relaxed)) +
-              ") — use a smaller shape or batch, or let go of tensors first");
-}
-
-// A mapping that starts on a huge page: map more than needed, give back both ends.
-void* map_block(size_t bytes) {
-  bytes = round_up(bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
-  const size_t mapped = bytes + kHugePage;
-  void* raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (raw == MAP_FAILED) return nullptr;
-  char* const start = static_cast<char*>(raw);
-  const size_t head = round_up(reinterpret_cast<uintptr_t>(start), kHugePage) - reinterpret_cast<uintptr_t>(start);
-  const size_t tail = mapped - head - bytes;
-  if (head > 0) munmap(start, head);
-  if (tail > 0) munmap(start + head + bytes, tail);
-#if defined(MADV_HUGEPAGE)
-  madvise(start + head, bytes, MADV_HUGEPAGE);  // a wish: without huge pages the block works as well
-#endif
-  return start + head;
-}
-
-void count_in(size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  const uint64_t now = in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  uint64_t highest = peak.load(std::memory_order_relaxed);
-  while (now > highest && !peak.compare_exchange_weak(highest, now, std::memory_order_relaxed)) {
+  template <class T>
+  static void add(std::atomic<T>& counter, T n) {
+    counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
+};
+
+// All threads together.
+class Ledger {
+ public:
+  // What threads have not told yet may make it negative for a while.
+  uint64_t in_use() const {
+    return static_cast<uint64_t>(std::max<int64_t>(0, in_use_.load(std::memory_order_relaxed)));
+  }
+
+  void join(ThreadMemory& t) {
+    const std::lock_guard guard(lock_);
+    t.next = first_;
+    if (first_ != nullptr) first_->before = &t;
+    first_ = &t;
+  }
+
+  void leave(ThreadMemory& t) {
+    settle(t);
+    const std::lock_guard guard(lock_);
+    allocations_ += t.allocations.load(std::memory_order_relaxed);
+    frees_ += t.frees.load(std::memory_order_relaxed);
+    (t.before != nullptr ? t.before->next : first_) = t.next;
+    if (t.next != nullptr) t.next->before = t.before;
+  }
+
+  void settle(ThreadMemory& t) {
+    const std::lock_guard guard(lock_);
+    raise_peak(in_use_ + t.highest.load(std::memory_order_relaxed));
+    in_use_ += t.held.load(std::memory_order_relaxed);
+    t.held.store(0, std::memory_order_relaxed);
+    t.highest.store(0, std::memory_order_relaxed);
+  }
+
+  // For a thread that has ended but for destructors of its own.
+  void count(int64_t bytes) {
+    const std::lock_guard guard(lock_);
+    ++(bytes > 0 ? allocations_ : frees_);
+    in_use_ += bytes;
+    raise_peak(in_use_);
+  }
+
+  MemoryStats read() {
+    const std::lock_guard guard(lock_);
+    MemoryStats stats{.allocations = allocations_, .frees = frees_, .pooled_bytes = pool.bytes()};
+    int64_t bytes = in_use_, highest = in_use_;
+    for (const ThreadMemory* t = first_; t != nullptr; t = t->next) {
+      stats.allocations += t->allocations.load(std::memory_order_relaxed);
+      stats.frees += t->frees.load(std::memory_order_relaxed);
+      bytes += t->held.load(std::memory_order_relaxed);
+      highest += t->highest.load(std::memory_order_relaxed);
+    }
+    raise_peak(highest);
+    stats.bytes_in_use = static_cast<uint64_t>(std::max<int64_t>(bytes, 0));
+    stats.peak_bytes = static_cast<uint64_t>(peak_);
+    return stats;
+  }
+
+  void start_again() { lock_.unlock(); }  // in a forked child: whoever held the lock is gone
+
+ private:
+  void raise_peak(int64_t bytes) { peak_ = std::max(peak_, bytes); }
+
+  SpinLock lock_;  // guards all of it
+  ThreadMemory* first_ = nullptr;
+  uint64_t allocations_ = 0, frees_ = 0;
+  std::atomic<int64_t> in_use_{0};
+  int64_t peak_ = 0;
+};
+
+constinit Ledger ledger;
+
+// A pointer, so that the fast path needs no check whether it is constructed.
+[[gnu::tls_model("initial-exec")]] constinit thread_local ThreadMemory* mine = nullptr;
+constinit thread_local bool ended = false;  // destructors of the thread that run later go without
+
+void give_back_kept(ThreadMemory& t) noexcept {
+  for (ThreadMemory::FreeBlock*& list : t.kept)
+    while (list != nullptr) std::free(std::exchange(list, list->next));
+  t.kept_bytes = 0;
+}
+
+struct AtThreadEnd {
+  ~AtThreadEnd() {
+    ended = true;
+    ThreadMemory* t = std::exchange(mine, nullptr);
+    ledger.leave(*t);
+    give_back_kept(*t);
+    delete t;
+  }
+};
+
+ThreadMemory* start_thread() {
+  if (ended) return nullptr;
+  [[maybe_unused]] static const bool handled = [] {
+    os::after_fork_in_child([] {
+      ledger.start_again();
+      pool.start_again();
+    });
+    return true;
+  }();
+  mine = new (std::nothrow) ThreadMemory;
+  if (mine == nullptr) return nullptr;  // it counts with a lock, then
+  ledger.join(*mine);
+  static thread_local AtThreadEnd end;
+  (void)end;
+  return mine;
+}
+
+inline ThreadMemory* this_thread() { return mine != nullptr ? mine : start_thread(); }
+
+inline void count_in(ThreadMemory* t, size_t size) {
+  if (t == nullptr) return ledger.count(static_cast<int64_t>(size));
+  ThreadMemory::add(t->allocations, uint64_t{1});
+  const int64_t held = t->held.load(std::memory_order_relaxed) + static_cast<int64_t>(size);
+  t->held.store(held, std::memory_order_relaxed);
+  if (held > t->highest.load(std::memory_order_relaxed)) t->highest.store(held, std::memory_order_relaxed);
+  if (held > kSettled) ledger.settle(*t);
+}
+
+inline void count_out(ThreadMemory* t, size_t size) {
+  if (t == nullptr) return ledger.count(-static_cast<int64_t>(size));
+  ThreadMemory::add(t->frees, uint64_t{1});
+  ThreadMemory::add(t->held, -static_cast<int64_t>(size));
+  if (t->held.load(std::memory_order_relaxed) < -kSettled) ledger.settle(*t);
+}
+
+[[noreturn]] void refuse(const char* place, const char* verb, uint64_t bytes) {
+  throw Error(ErrorKind::kMemory, std::string(place) + ": " + verb + " " + format_bytes(bytes) + " (RAM and swap " +
+                                      format_bytes(os::ram_and_swap_bytes()) + ", in use by tensors " +
+                                      format_bytes(memory_stats().bytes_in_use) +
+                                      ") — use a smaller shape or batch, or let go of tensors first");
+}
+
+bool beyond_machine(uint64_t bytes) {
+  const uint64_t all = os::ram_and_swap_bytes();
+  return bytes > all || bytes + ledger.in_use() > all;
+}
+
+void* allocate_large(size_t size) {
+  const size_t capacity = BlockPool::capacity_for(size);
+  if (void* block = pool.take(capacity)) return block;
+  if (beyond_machine(size)) return nullptr;
+  if (beyond_machine(size + pool.bytes())) pool.trim(0);
+  void* block = BlockPool::make_block(capacity);
+  if (block != nullptr) return block;
+  pool.trim(0);
+  return BlockPool::make_block(capacity);
 }
 
 struct Workspace {
@@ -76,58 +205,57 @@ struct Workspace {
 
 }  // namespace
 
-MemoryStats memory_stats() {
-  MemoryStats stats;
-  stats.allocations = allocations.load(std::memory_order_relaxed);
-  stats.frees = frees.load(std::memory_order_relaxed);
-  stats.bytes_in_use = in_use.load(std::memory_order_relaxed);
-  stats.peak_bytes = peak.load(std::memory_order_relaxed);
-  return stats;
-}
+MemoryStats memory_stats() { return ledger.read(); }
 
 void* allocate_bytes(size_t bytes) {
-  if (bytes > PTRDIFF_MAX - 2 * kHugePage) refuse(bytes);
+  if (bytes > PTRDIFF_MAX / 2) refuse("memory", "cannot allocate", bytes);
   const size_t size = counted_size(bytes);
-  if (size >= kMapped && size + in_use.load(std::memory_order_relaxed) > machine_bytes()) refuse(bytes);
-  void* block = size >= kMapped ? map_block(size) : std::aligned_alloc(kAlignment, size);
-  if (block == nullptr) refuse(bytes);
-  count_in(size);
+  ThreadMemory* t = this_thread();
+  void* block = nullptr;
+  if (!kAddressSanitizer && size <= kSmall && t != nullptr && t->kept[size / kAlignment] != nullptr) {
+    ThreadMemory::FreeBlock*& list = t->kept[size / kAlignment];
+    block = std::exchange(list, list->next);
+    t->kept_bytes -= size;
+  } else {
+    block = size >= kPooledBytes ? allocate_large(size) : std::aligned_alloc(kAlignment, size);
+    if (block == nullptr) refuse("memory", "cannot allocate", bytes);
+  }
+  count_in(t, size);
   return block;
 }
 
 void free_bytes(void* block, size_t bytes) noexcept {
   if (block == nullptr) return;
   const size_t size = counted_size(bytes);
-  if (size >= kMapped)
-    munmap(block, size);  // rounds up to pages, as the mapping did
-  else
+  ThreadMemory* t = this_thread();
+  if (!kAddressSanitizer && size <= kSmall && t != nullptr && t->kept_bytes + size <= kSmallKept) {
+    ThreadMemory::FreeBlock*& list = t->kept[size / kAlignment];
+    list = new (block) ThreadMemory::FreeBlock{list};
+    t->kept_bytes += size;
+  } else if (size >= kPooledBytes) {
+    pool.put(block, BlockPool::capacity_for(size));
+  } else {
     std::free(block);
-  frees.fetch_add(1, std::memory_order_relaxed);
-  in_use.fetch_sub(size, std::memory_order_relaxed);
+  }
+  count_out(t, size);
 }
+
+void require_bytes(const char* place, uint64_t bytes) {
+  if (beyond_machine(bytes)) refuse(place, "needs", bytes);
+}
+
+void set_memory_pool_limit(uint64_t bytes) { pool.set_limit(bytes); }
+uint64_t memory_pool_limit() { return pool.limit(); }
+void trim_memory_pool() { pool.trim(0); }
 
 void* workspace(size_t bytes) {
-  thread_local Workspace mine;
-  if (mine.block == nullptr || bytes > mine.bytes) {
-    mine.drop();
-    mine.block = allocate_bytes(bytes);
-    mine.bytes = bytes;
+  thread_local Workspace scratch;
+  if (scratch.block == nullptr || bytes > scratch.bytes) {
+    scratch.drop();
+    scratch.block = allocate_bytes(bytes);
+    scratch.bytes = bytes;
   }
-  return mine.block;
-}
-
-std::string format_bytes(uint64_t bytes) {
-  if (bytes < 1024) return std::to_string(bytes) + " B";
-  double value = static_cast<double>(bytes);
-  const char* const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  int unit = -1;
-  do {
-    value /= 1024;
-    ++unit;
-  } while (value >= 1023.95 && unit < 5);  // 1023.95 would print as 1024.0
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %s", value, units[unit]);
-  return text;
+  return scratch.block;
 }
 
 }  // namespace ingot

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ingot/tensor.h"
+#include "ingot/base/tensor.h"
 
 namespace ingot {
 namespace {

@@ -1,6 +1,6 @@
 // Everything here is integer arithmetic or IEEE + - * / sqrt in a fixed order, so the bits agree on every machine. The
 // loops are plain and short-trip so that the compiler turns them into vector code for the baseline target.
-#include "ingot/random.h"
+#include "ingot/base/random.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "ingot/error.h"
-#include "ingot/threads.h"
+#include "ingot/base/error.h"
+#include "ingot/base/threads.h"
 
 namespace ingot {
 namespace {

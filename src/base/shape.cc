@@ -1,26 +1,28 @@
-#include "ingot/shape.h"
+#include "ingot/base/shape.h"
 
 #include <algorithm>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
+#include "ingot/base/numbers.h"
 
 namespace ingot {
 
 void Dims::too_many(size_t n) {
-  throw Error("shape: " + std::to_string(n) + " dimensions — at most " + std::to_string(kMaxRank) + " are supported");
+  throw Error(ErrorKind::kShape,
+              "shape: " + std::to_string(n) + " dimensions — at most " + std::to_string(kMaxRank) + " are supported");
 }
 
 int64_t element_count(const Dims& shape) {
   int64_t n = 1;
   bool empty = false, overflow = false;
   for (int64_t d : shape) {
-    if (d < 0) throw Error("shape: negative size in " + to_string(shape) + " — sizes are 0 or more");
+    if (d < 0) throw Error(ErrorKind::kShape, "shape: negative size in " + to_string(shape) + " — sizes are 0 or more");
     if (d == 0) empty = true;
-    if (!empty && __builtin_mul_overflow(n, d, &n)) overflow = true;
+    if (!empty && !checked_multiply(n, d, n)) overflow = true;
   }
   if (empty) return 0;
   if (overflow || n > (int64_t{1} << 60))
-    throw Error("shape: " + to_string(shape) + " has more elements than memory can address");
+    throw Error(ErrorKind::kShape, "shape: " + to_string(shape) + " has more elements than memory can address");
   return n;
 }
 
@@ -50,8 +52,8 @@ Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
     int64_t& size = result[i + shift];
     if (size == small[i] || small[i] == 1) continue;
     if (size != 1)
-      throw Error(std::string(op) + ": shapes " + to_string(a) + " and " + to_string(b) +
-                  " do not broadcast — sizes, aligned at the right, must be equal or 1");
+      throw Error(ErrorKind::kShape, std::string(op) + ": shapes " + to_string(a) + " and " + to_string(b) +
+                                         " do not broadcast — sizes, aligned at the right, must be equal or 1");
     size = small[i];
   }
   return result;

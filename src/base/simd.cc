@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 
 namespace ingot {
 namespace {
@@ -16,8 +16,8 @@ bool usable(Simd target) {
   switch (target) {
     case Simd::kScalar: return true;
 #if HWY_ARCH_X86
-    case Simd::kSse4: return true;  // the baseline: the program would not have started without it
-    case Simd::kAvx2:               // F16C, which Highway uses too, came before AVX2 on every processor
+    case Simd::kSse4: return (HWY_TARGETS & HWY_SSE4) != 0;  // a build whose baseline is wider has none
+    case Simd::kAvx2:  // F16C, which Highway uses too, came before AVX2 on every processor
       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
     case Simd::kAvx512:
       return (HWY_TARGETS & HWY_AVX3) != 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&

@@ -1,7 +1,7 @@
 // Which instruction set the kernels use. Highway gives the vector types; the choice at run time is ours, so that
 // nothing of Highway needs to be linked and INGOT_SIMD can force a target.
 #pragma once
-#include "ingot/simd.h"
+#include "ingot/base/simd.h"
 
 namespace ingot {
 

@@ -1,10 +1,10 @@
-#include "ingot/tensor.h"
+#include "ingot/base/tensor.h"
 
 #include <algorithm>
 #include <new>
 
-#include "ingot/error.h"
-#include "ingot/memory.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
 
 namespace ingot {
 namespace {
@@ -109,6 +109,14 @@ Tensor::Tensor(Storage* owned, void* data, DType dtype, const Dims& shape, const
       shape_(shape),
       strides_(strides) {}
 
+Tensor::Tensor(Storage* owned, DType dtype, const Dims& shape, int64_t numel)
+    : storage_(owned),
+      data_(owned->data),
+      numel_(numel),
+      dtype_(dtype),
+      shape_(shape),
+      strides_(contiguous_strides(shape)) {}
+
 Tensor::Tensor(const Tensor& other) noexcept
     : storage_(other.storage_),
       data_(other.data_),
@@ -151,24 +159,27 @@ Tensor& Tensor::operator=(Tensor&& other) noexcept {
 }
 
 void Tensor::release() noexcept {
-  if (storage_ != nullptr && storage_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) free_storage(storage_);
+  if (storage_ == nullptr) return;
+  // The only handle left is nobody else's to copy: it needs no atomic subtraction.
+  std::atomic<int64_t>& references = storage_->references;
+  if (references.load(std::memory_order_acquire) == 1 || references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    free_storage(storage_);
   storage_ = nullptr;
 }
 
 Tensor Tensor::empty(const Dims& shape, DType dtype) {
-  const int64_t bytes = element_count(shape) * static_cast<int64_t>(size_of(dtype));
-  Storage* storage = allocate_storage(static_cast<size_t>(bytes));
-  return Tensor(storage, storage->data, dtype, shape, contiguous_strides(shape));
+  const int64_t numel = element_count(shape);
+  return Tensor(allocate_storage(static_cast<size_t>(numel) * size_of(dtype)), dtype, shape, numel);
 }
 
 Tensor Tensor::wrap(void* data, const Dims& shape, DType dtype, const Dims& strides, std::function<void()> on_release) {
   const int64_t n = element_count(shape);
-  if (data == nullptr && n > 0) throw Error("wrap: null pointer for shape " + to_string(shape));
+  if (data == nullptr && n > 0) throw Error(ErrorKind::kArgument, "wrap: null pointer for shape " + to_string(shape));
   if (reinterpret_cast<uintptr_t>(data) % size_of(dtype) != 0)
     throw Error("wrap: memory is not aligned to its elements (" + std::string(name(dtype)) + ")");
   if (!strides.empty() && strides.size() != shape.size())
-    throw Error("wrap: strides " + to_string(strides) + " do not fit shape " + to_string(shape) +
-                " — give one stride per axis");
+    throw Error(ErrorKind::kShape, "wrap: strides " + to_string(strides) + " do not fit shape " + to_string(shape) +
+                                       " — give one stride per axis");
   auto release = std::make_unique<std::function<void()>>(std::move(on_release));
   Storage* storage = new (allocate_bytes(kHeader)) Storage;
   storage->data = static_cast<std::byte*>(data);
@@ -195,13 +206,13 @@ void Tensor::check_type(DType wanted) const {
   if (storage_ == nullptr) throw Error("tensor: undefined — give it a value before reading it");
   if (symbolic_) fail_symbolic("data", shape_);
   if (dtype_ != wanted)
-    throw Error("tensor: elements are " + std::string(name(dtype_)) + ", asked for as " + name(wanted) +
-                " — convert with to()");
+    throw Error(ErrorKind::kType, "tensor: elements are " + std::string(name(dtype_)) + ", asked for as " +
+                                      name(wanted) + " — convert with to()");
 }
 
 void Tensor::check_value_count(size_t count, const Dims& shape) {
   if (static_cast<int64_t>(count) != element_count(shape))
-    throw Error("from: " + std::to_string(count) + " values do not fill shape " + to_string(shape));
+    throw Error(ErrorKind::kShape, "from: " + std::to_string(count) + " values do not fill shape " + to_string(shape));
 }
 
 int64_t Tensor::element_offset(const Dims& index) const {
@@ -220,7 +231,8 @@ double Tensor::item_as_double() const {
   if (storage_ == nullptr) throw Error("item: undefined tensor");
   if (symbolic_) fail_symbolic("item", shape_);
   if (numel_ != 1)
-    throw Error("item: shape " + to_string(shape_) + " has " + std::to_string(numel_) + " elements, not one");
+    throw Error(ErrorKind::kShape,
+                "item: shape " + to_string(shape_) + " has " + std::to_string(numel_) + " elements, not one");
   return load_as_double(data_, dtype_);
 }
 
@@ -253,6 +265,10 @@ bool overlaps_itself(const Tensor& t) {
     reach += steps.of[i].step * steps.of[i].limit;
   }
   return false;
+}
+
+std::string describe(const Tensor& t) {
+  return t.defined() ? std::string(name(t.dtype())) + " " + to_string(t.shape()) : "undefined";
 }
 
 double load_as_double(const void* p, DType dtype) {

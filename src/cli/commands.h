@@ -1,81 +1,46 @@
-// The commands of the `ingot` program: each returns the exit code.
+// The commands of the `ingot` program: options in, library calls, output.
 #pragma once
-#include <cstdint>
+#include <span>
 #include <string>
-#include <vector>
+
+#include "ingot/recipe/command.h"
+#include "ingot/recipe/system.h"
 
 namespace ingot::cli {
 
+using recipe::Command;
+using recipe::Systems;
+
+/// Trains what is described, into a folder of its own. `typed`: the command line, for the report.
+Command train_command(const Systems& systems, const std::string& typed);
+/// How good a trained model is; what it makes of new inputs.
+Command eval_command(const Systems& systems);
+Command predict_command(const Systems& systems);
+/// What is in a file or a run's folder.
+Command info_command(const Systems& systems);
+/// What is ready to train.
+Command recipes_command(const Systems& systems);
+/// Data sets that are not in the program.
+Command data_command();
+/// Where the time of a compiled step goes.
+Command profile_command(const Systems& systems);
 /// What this machine offers, and whether Ingot reaches its targets on it.
-int doctor(bool json);
+Command doctor_command();
+/// The table of ops.
+Command ops_command();
+/// A script that lets a shell complete these commands.
+Command completion_command(const std::vector<Command>& commands);
 
-/// The table of ops: all, or one in full. Markdown is the form of docs/ops.md.
-int list_ops(const std::string& name, bool markdown);
+/// Names of the recipes with a line each, for --help.
+std::string recipes_help(const Systems& systems);
 
-struct ProfileOptions {
-  std::string example;            // or a recipe, or a file
-  std::vector<std::string> sets;  // changes of a recipe's or file's keys
-  int runs = 200, threads = 0;    // 0: threads()
-  int64_t batch = 0;              // 0: the example's own
-  std::string trace, dot, svg;    // files to write, if named
-  bool captured = false;          // pictures show the graph before the passes
-  bool json = false, dump = false, describe = false, by_time = false, by_op = false;
-  std::vector<std::string> without;  // passes
-};
+/// Reads the command line, runs what it says and returns the exit code.
+int run_program(const std::vector<Command>& commands, int argc, char** argv);
 
-/// Where the time of an example's compiled step goes.
-int profile(const ProfileOptions& options);
-/// The examples and how the command is called, for --help.
-std::string profile_help();
-
-struct TrainOptions {
-  std::string what;               // a recipe, a file, or the folder of a run
-  std::vector<std::string> sets;  // "train.epochs=3"
-  std::string out;                // the run's folder; empty: runs/NAME
-  bool resume = false, json = false, quiet = false;
-  std::string command;  // as it was typed, for the report
-};
-/// Trains what is described, into a folder of its own.
-int train(const TrainOptions& options);
-
-struct EvalOptions {
-  std::string model;              // a file, or the folder of a run
-  std::vector<std::string> sets;  // of [data]: other samples than those that were held back
-  bool json = false;
-};
-/// How good a trained model is on what was held back, or on other data.
-int evaluate(const EvalOptions& options);
-
-struct PredictOptions {
-  std::string model;
-  std::vector<std::string> inputs;  // tables, arrays, pictures
-  std::string prompt = "\n";        // of a language model
-  int64_t length = 500, seed = 0;
-  double temperature = 0.8;
-  bool json = false;
-};
-/// What a trained model makes of new inputs.
-int predict(const PredictOptions& options);
-
-struct CaViewOptions {
-  std::string path;              // a circuit's file, or the folder of a run
-  std::string size;              // "64x64"; empty: as it was trained, or as the terminal is
-  std::string start;             // random, centre or zeros; empty: as it was trained, or random
-  int64_t seed = 1, frames = 0;  // frames to print instead; 0: an animation
-  double speed = 10;             // steps a second
-};
-/// An automaton at work in the terminal.
-int ca_view(const CaViewOptions& options);
-
-/// What is in a model, a checkpoint, an array's file or a run's folder.
-int info(const std::string& path, bool json);
-
-/// The recipes: all, or the description of one; or the keys of all descriptions, as docs/toml.md has them.
-int recipes(const std::string& show, bool keys, bool json);
-/// Their names with a line each, for --help.
-std::string recipes_help();
-
-/// Fetches a data set into this user's cache.
-int get_data(const std::string& name);
+/// How the program ends: 0 is well. What goes wrong is an Error, whose kind decides.
+constexpr int kNo = 3, kCancelled = 130;
+int exit_code(const std::exception& problem);
+/// What the codes mean, for --help.
+std::string exit_codes_help();
 
 }  // namespace ingot::cli

@@ -1,57 +1,57 @@
-#include "cli/completion.h"
-
+// `ingot completion`: scripts for shells, made from the program's own commands and options.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
+#include <memory>
 
-#include "cli/description.h"
-#include "ingot/error.h"
+#include "cli/commands.h"
+#include "ingot/base/error.h"
 
 namespace ingot::cli {
 namespace {
 
-struct Command {
+constexpr const char *kAbout = "A script that lets a shell complete commands and options", *kShells = "bash zsh fish";
+
+// A command as a shell sees it.
+struct Completed {
   std::string name, about;
   std::vector<std::pair<std::string, std::string>> options;  // "--epochs", what it is for
   std::string words;                                         // what may stand alone: recipes, commands of its own
 
   void add_word(const std::string& word) { words += (words.empty() ? "" : " ") + word; }
+  // Options that several commands of a command have are offered once.
+  void add_options(const Command& c) {
+    options_of(c, [&](const std::string& option, const std::string& what) {
+      const auto same = [&](const auto& known) { return known.first == option; };
+      if (std::none_of(options.begin(), options.end(), same)) options.push_back({option, what});
+    });
+  }
+
+ private:
+  template <class Each>
+  static void options_of(const Command& c, Each each) {
+    each("--help", "Print this help message and exit");
+    for (const recipe::Option& o : c.options)
+      if (const size_t at = o.name.find("--"); at != std::string::npos) each(o.name.substr(at), o.about);
+  }
 };
 
-std::vector<const CLI::App*> parts_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
-
-// Options that several commands of a command have are offered once.
-void add_options(Command& c, const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) {
-      const auto same = [&](const auto& known) { return known.first == "--" + name; };
-      if (!option->get_group().empty() && std::none_of(c.options.begin(), c.options.end(), same))
-        c.options.push_back({"--" + name, option->get_description()});
+std::vector<Completed> completed(const std::vector<Command>& commands) {
+  std::vector<Completed> all;
+  for (const Command& command : commands) {
+    Completed c{command.name, command.about, {}, ""};
+    c.add_options(command);
+    for (const Command& part : command.commands) {
+      c.add_word(part.name);
+      c.add_options(part);
     }
-}
-
-std::vector<Command> commands_of(const CLI::App& app) {
-  std::vector<Command> all;
-  for (const CLI::App* sub : parts_of(app)) {
-    Command c{sub->get_name(), sub->get_description(), {}, ""};
-    add_options(c, *sub);
-    for (const CLI::App* part : parts_of(*sub)) {
-      c.add_word(part->get_name());
-      add_options(c, *part);
-    }
-    if (c.name == "train" || c.name == "profile" || c.name == "recipes")
-      for (const std::string& recipe : recipe_names()) c.add_word(recipe);
-    if (c.name == "completion") c.words = "bash zsh fish";
-    if (c.name == "data") c.add_word("mnist");
+    if (!command.words.empty()) c.add_word(command.words);
     all.push_back(std::move(c));
   }
   return all;
 }
 
-std::string joined_options(const Command& c) {
+std::string joined_options(const Completed& c) {
   std::string out;
   for (const auto& [name, about] : c.options) out += (out.empty() ? "" : " ") + name;
   return out;
@@ -62,9 +62,9 @@ std::string quoted(std::string text) {
   return "'" + text + "'";
 }
 
-std::string bash(const std::vector<Command>& commands) {
+std::string bash(const std::vector<Completed>& commands) {
   std::string names, cases;
-  for (const Command& c : commands) {
+  for (const Completed& c : commands) {
     names += (names.empty() ? "" : " ") + c.name;
     cases += fmt::format("    {}) options='{}' words='{}' ;;\n", c.name, joined_options(c), c.words);
   }
@@ -88,9 +88,9 @@ complete -o filenames -F _ingot ingot
                      names, cases);
 }
 
-std::string zsh(const std::vector<Command>& commands) {
+std::string zsh(const std::vector<Completed>& commands) {
   std::string list, cases;
-  for (const Command& c : commands) {
+  for (const Completed& c : commands) {
     list += fmt::format("    {}\n", quoted(c.name + ":" + c.about));
     cases += fmt::format("    {}) compadd -- {}; [[ $PREFIX == -* ]] && compadd -- {}; _files ;;\n", c.name, c.words,
                          joined_options(c));
@@ -112,9 +112,9 @@ compdef _ingot ingot
                      list, cases);
 }
 
-std::string fish(const std::vector<Command>& commands) {
+std::string fish(const std::vector<Completed>& commands) {
   std::string out = "# fish completion of ingot:  ingot completion fish | source\n";
-  for (const Command& c : commands) {
+  for (const Completed& c : commands) {
     out += fmt::format("complete -c ingot -n __fish_use_subcommand -f -a {} -d {}\n", c.name, quoted(c.about));
     const std::string here = fmt::format("complete -c ingot -n '__fish_seen_subcommand_from {}'", c.name);
     if (!c.words.empty()) out += fmt::format("{} -a {}\n", here, quoted(c.words));
@@ -124,14 +124,28 @@ std::string fish(const std::vector<Command>& commands) {
   return out;
 }
 
+int print_script(std::vector<Command> commands, const std::string& shell) {
+  Command own;
+  own.name = "completion", own.about = kAbout, own.words = kShells;
+  commands.push_back(own);
+  const std::vector<Completed> all = completed(commands);
+  if (shell != "bash" && shell != "zsh" && shell != "fish")
+    throw Error(fmt::format("completion: no shell \"{}\" is known — there are bash, zsh, fish", shell));
+  fmt::print("{}", shell == "bash" ? bash(all) : shell == "zsh" ? zsh(all) : fish(all));
+  return 0;
+}
+
 }  // namespace
 
-std::string completion_script(const CLI::App& app, const std::string& shell) {
-  const std::vector<Command> commands = commands_of(app);
-  if (shell == "bash") return bash(commands);
-  if (shell == "zsh") return zsh(commands);
-  if (shell == "fish") return fish(commands);
-  throw Error(fmt::format("completion: no shell \"{}\" is known — there are bash, zsh, fish", shell));
+Command completion_command(const std::vector<Command>& commands) {
+  auto shell = std::make_shared<std::string>();
+  return {.name = "completion",
+          .about = kAbout,
+          .options = {{.name = "SHELL", .target = shell.get(), .about = "bash, zsh or fish", .required = true}},
+          .run = [shell, commands] { return print_script(commands, *shell); },
+          .footer = recipe::fixed_text("For instance:\n  source <(ingot completion bash)\n"
+                                       "  ingot completion fish >~/.config/fish/completions/ingot.fish"),
+          .words = kShells};
 }
 
 }  // namespace ingot::cli

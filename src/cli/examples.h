@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ingot/plan.h"
+#include "ingot/graph/plan.h"
 
 namespace ingot::cli {
 

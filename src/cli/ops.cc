@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <memory>
 #include <string>
 
 #include "cli/commands.h"
-#include "ingot/error.h"
-#include "ingot/op.h"
+#include "ingot/base/error.h"
+#include "ingot/ops/op.h"
 
 namespace ingot::cli {
 namespace {
@@ -32,17 +33,15 @@ void print_markdown() {
       family = op->family;
       fmt::print("\n## {}\n\n| op | what it does | types | gradient |\n|---|---|---|---|\n", family);
     }
-    fmt::print("| `{}` | {} | {} | {} |\n", op->signature, op->doc, types_of(*op),
+    fmt::print("| `{}` | {} | {} | {} |\n", op->signature.text(), op->doc, types_of(*op),
                op->gradient != nullptr ? "yes" : std::string("no: ") + op->not_differentiable);
   }
 }
 
 void print_one(const Op& op) {
-  fmt::print("{}\n  {}\n\n  family    {}\n  types     {}\n  gradient  {}\n", op.signature, op.doc, op.family,
+  fmt::print("{}\n  {}\n\n  family    {}\n  types     {}\n  gradient  {}\n", op.signature.text(), op.doc, op.family,
              types_of(op), op.gradient != nullptr ? "yes" : std::string("no: ") + op.not_differentiable);
 }
-
-}  // namespace
 
 int list_ops(const std::string& name, bool markdown) {
   if (markdown) return print_markdown(), 0;
@@ -58,6 +57,18 @@ int list_ops(const std::string& name, bool markdown) {
     fmt::print("  {:<28} {}\n", op->name, op->doc);
   }
   return 0;
+}
+
+}  // namespace
+
+Command ops_command() {
+  auto name = std::make_shared<std::string>();
+  auto markdown = std::make_shared<bool>(false);
+  return {.name = "ops",
+          .about = "The operations: names, signatures, what they do",
+          .options = {{"NAME", name.get(), "show one operation in full"},
+                      {"--markdown", markdown.get(), "as a Markdown table"}},
+          .run = [=] { return list_ops(*name, *markdown); }};
 }
 
 }  // namespace ingot::cli

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
-#include "cli/page.h"
-#include "cli/terminal.h"
+#include "ingot/recipe/page.h"
+#include "ingot/recipe/terminal.h"
 
 namespace ingot::cli {
 namespace {
+
+using namespace recipe;
 
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 
@@ -25,62 +26,40 @@ std::string bar_text(double share, int columns) {
   return out + std::string(static_cast<size_t>(columns - used), ' ');
 }
 
-nlohmann::ordered_json scores_json(const nn::Scores& s, const std::vector<std::string>& metrics) {
-  nlohmann::ordered_json out = {{"loss", s.loss}};
-  for (size_t i = 0; i < metrics.size() && i < s.metrics.size(); i++) out[metrics[i]] = s.metrics[i];
-  return out;
-}
-
 }  // namespace
 
-std::string metric_text(const std::string& name, double value) {
-  const bool share = name == "accuracy" || name.starts_with("top");
-  return share ? fmt::format("{} {:.2f} %", name, 100 * value) : fmt::format("{} {:.4g}", name, value);
-}
+ProgressBar::ProgressBar(Show show) : show_(show), bar_(show == Show::kAuto && is_terminal()) {}
 
-std::string epoch_json(const nn::EpochResult& e, const std::vector<std::string>& metrics) {
-  nlohmann::ordered_json out = {{"epoch", e.epoch}, {"train", scores_json(e.train, metrics)}};
-  if (e.tested) out["test"] = scores_json(e.test, metrics);
-  out["best"] = e.best;
-  out["lr"] = e.lr;
-  out["seconds"] = e.seconds;
-  out["samples_per_second"] = e.samples_per_second;
-  return out.dump();
-}
+void ProgressBar::begin(const RunInfo& info) { info_ = info, first_ = -1; }
 
-Progress::Progress(Show show, int64_t epochs, std::vector<std::string> metrics, std::string test)
-    : show_(show),
-      bar_(show == Show::kAuto && is_terminal()),
-      epochs_(epochs),
-      metrics_(std::move(metrics)),
-      test_(std::move(test)) {}
+void ProgressBar::training(bool) { clear(); }
 
-std::string Progress::scores(const nn::Scores& s) const {
+std::string ProgressBar::scores(const nn::Scores& s) const {
   std::string out = fmt::format("loss {:.4f}", s.loss);
-  for (size_t i = 0; i < metrics_.size() && i < s.metrics.size(); i++)
-    out += "  " + metric_text(metrics_[i], s.metrics[i]);
+  for (size_t i = 0; i < info_.metrics.size() && i < s.metrics.size(); i++)
+    out += "  " + metric_text(info_.metrics[i], s.metrics[i]);
   return out;
 }
 
-void Progress::clear() {
+void ProgressBar::clear() {
   if (drawn_) std::fputs("\r\033[K", stdout);
   drawn_ = false;
 }
 
-void Progress::say(const std::string& text) {
-  if (!people()) return;
+void ProgressBar::say(const std::string& text) {
+  if (show_ != Show::kAuto) return;
   clear();
   fmt::print("{}\n", text);
   std::fflush(stdout);
 }
 
-void Progress::event(const std::string& json) {
+void ProgressBar::event(const Value& what) {
   if (show_ != Show::kJson) return;
-  fmt::print("{}\n", json);
+  fmt::print("{}\n", to_json(what));
   std::fflush(stdout);
 }
 
-void Progress::batch(const nn::BatchResult& b) {
+void ProgressBar::batch(const nn::BatchResult& b) {
   if (!bar_) return;
   const auto now = Clock::now();
   const int64_t done = (b.epoch - 1) * b.batches + b.batch;
@@ -89,8 +68,9 @@ void Progress::batch(const nn::BatchResult& b) {
   last_ = now;
 
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  const double left = elapsed / static_cast<double>(done - first_) * static_cast<double>(epochs_ * b.batches - done);
-  const std::string head = fmt::format("epoch {:>{}}/{} ", b.epoch, std::to_string(epochs_).size(), epochs_);
+  const double left =
+      elapsed / static_cast<double>(done - first_) * static_cast<double>(info_.epochs * b.batches - done);
+  const std::string head = fmt::format("epoch {:>{}}/{} ", b.epoch, std::to_string(info_.epochs).size(), info_.epochs);
   const std::string counts = fmt::format(" {}/{}", b.batch, b.batches);
   // The most telling parts first; what the terminal has no room for is left out.
   const std::string parts[] = {"  " + scores(b.mean), fmt::format("  {} left", clock_text(left)),
@@ -106,12 +86,12 @@ void Progress::batch(const nn::BatchResult& b) {
   drawn_ = true;
 }
 
-void Progress::epoch(const nn::EpochResult& e) {
-  event(epoch_json(e, metrics_));
-  if (!people()) return;
+void ProgressBar::epoch(const nn::EpochResult& e) {
+  event(epoch_record(e, info_.metrics));
+  if (show_ != Show::kAuto) return;
   std::string line =
-      fmt::format("epoch {:>{}}/{}  {}", e.epoch, std::to_string(epochs_).size(), epochs_, scores(e.train));
-  if (e.tested) line += fmt::format("  {}: {}", test_, scores(e.test));
+      fmt::format("epoch {:>{}}/{}  {}", e.epoch, std::to_string(info_.epochs).size(), info_.epochs, scores(e.train));
+  if (e.tested) line += fmt::format("  {}: {}", info_.test_name, scores(e.test));
   line += fmt::format("  {}  {} samples/s", clock_text(e.seconds), grouped(static_cast<int64_t>(e.samples_per_second)));
   say(line + (e.best ? green("  best") : ""));
 }

@@ -3,10 +3,11 @@
 #include <numeric>
 
 #include "gates/program.h"
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/gates.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/gates/layers.h"
+#include "ingot/gates/ops.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 #include "nn/draw.h"
 
 namespace ingot::gates {

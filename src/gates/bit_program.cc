@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gates/network.h"
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 
 namespace ingot::gates {
 namespace {

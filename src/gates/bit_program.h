@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ingot/circuit.h"
+#include "ingot/gates/circuit.h"
 #include "kernels/bits.h"
 
 namespace ingot::gates {

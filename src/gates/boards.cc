@@ -1,9 +1,9 @@
-#include "ingot/boards.h"
+#include "ingot/gates/boards.h"
 
 #include <algorithm>
 
-#include "ingot/error.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot::gates {
 namespace {

@@ -1,8 +1,8 @@
-#include "ingot/circuit.h"
+#include "ingot/gates/circuit.h"
 
 #include <algorithm>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 
 namespace ingot::gates {
 

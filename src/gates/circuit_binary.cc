@@ -5,8 +5,8 @@
 
 #include "gates/circuit_files.h"
 #include "gates/varint.h"
-#include "graph/text.h"
-#include "ingot/circuit_io.h"
+#include "ingot/base/text.h"
+#include "ingot/gates/circuit_io.h"
 #include "io/crc.h"
 
 namespace ingot::gates {
@@ -68,7 +68,7 @@ Circuit read_binary(io::Source& source, std::string_view bytes) {
   Circuit circuit;
   circuit.name.resize(take_count(source, 1, "the length of the name"));
   source.read(circuit.name.data(), circuit.name.size());
-  if (graph::valid_utf8(circuit.name) != circuit.name) source.fail("its name is no UTF-8");
+  if (valid_utf8(circuit.name) != circuit.name) source.fail("its name is no UTF-8");
   circuit.inputs = static_cast<uint32_t>(take(source, kMostInputs, "the number of inputs"));
   circuit.gates.resize(take_count(source, 2, "the number of gates"));
   circuit.outputs.resize(take_count(source, 1, "the number of outputs"));

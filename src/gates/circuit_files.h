@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ingot/circuit.h"
+#include "ingot/gates/circuit.h"
 #include "io/source.h"
 
 namespace ingot::gates {

@@ -1,12 +1,12 @@
 // Which format a circuit's file has.
-#include "ingot/circuit_io.h"
+#include "ingot/gates/circuit_io.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "gates/circuit_files.h"
-#include "ingot/error.h"
-#include "ingot/io.h"
+#include "ingot/base/error.h"
+#include "ingot/io/io.h"
 
 namespace ingot::gates {
 namespace {

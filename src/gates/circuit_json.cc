@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "gates/circuit_files.h"
-#include "graph/text.h"
-#include "ingot/circuit_io.h"
+#include "ingot/base/text.h"
+#include "ingot/gates/circuit_io.h"
 
 namespace ingot::gates {
 namespace {
@@ -27,7 +27,7 @@ Function function_named(const io::Source& source, const std::string& text, const
   const auto found = kByName.find(text);
   if (found == kByName.end())
     source.fail(
-        where + " has the function " + io::in_quotes(text) +
+        where + " has the function " + in_quotes(text) +
         " — there are false, and, and_not, a, not_and, b, xor, or, nor, xnor, not_b, or_not, not_a, not_or, nand, "
         "true");
   return found->second;
@@ -37,7 +37,7 @@ void refuse_others(const io::Source& source, const Json& object, std::initialize
                    const std::string& where) {
   for (const auto& [key, value] : object.items())
     if (std::find(known.begin(), known.end(), key) == known.end())
-      source.fail(where + " has a key " + io::in_quotes(key) + " that the format does not know");
+      source.fail(where + " has a key " + in_quotes(key) + " that the format does not know");
 }
 
 CellRule read_cell(const io::Source& source, const Json& cell) {
@@ -51,7 +51,7 @@ CellRule read_cell(const io::Source& source, const Json& cell) {
   refuse_others(source, cell, {"channels", "border", "fire_rate", "visible", "height", "width", "steps"}, where);
   const std::string& border = text(source, member(source, cell, "border", where), "the border");
   if (border != "wrap" && border != "zero")
-    source.fail("the border is " + io::in_quotes(border) + " — it is \"wrap\" or \"zero\"");
+    source.fail("the border is " + in_quotes(border) + " — it is \"wrap\" or \"zero\"");
   rule.border = border == "wrap" ? Border::kWrap : Border::kZero;
   if (const auto rate = cell.find("fire_rate"); rate != cell.end()) {
     if (!rate->is_number()) source.fail("the fire rate is no number");
@@ -103,10 +103,10 @@ Circuit read_json(const io::Source& source, const Json& file, std::vector<Gate> 
 std::string to_json(const Circuit& circuit) {
   check(circuit);
   std::string out = "{\n  \"format\": \"" + std::string(kFormat) + "\",\n  \"version\": 1,\n  \"name\": \"" +
-                    graph::json_escaped(circuit.name) + "\",\n  \"inputs\": " + std::to_string(circuit.inputs) + ",\n";
+                    json_escaped(circuit.name) + "\",\n  \"inputs\": " + std::to_string(circuit.inputs) + ",\n";
   if (circuit.cell) {
     const CellRule& r = *circuit.cell;
-    out += graph::formatted(
+    out += formatted(
         "  \"cell\": {\"channels\": %d, \"border\": \"%s\", \"fire_rate\": %.17g, \"visible\": %d, \"height\": %d, "
         "\"width\": %d, \"steps\": %d},\n",
         r.channels, r.border == Border::kWrap ? "wrap" : "zero", r.fire_rate, r.visible, r.height, r.width, r.steps);
@@ -114,7 +114,7 @@ std::string to_json(const Circuit& circuit) {
   out += "  \"gates\": [";
   for (size_t i = 0; i < circuit.gates.size(); i++) {
     const Gate& g = circuit.gates[i];
-    out += graph::formatted("%s\n    [\"%s\", %u, %u]", i == 0 ? "" : ",", name(g.function), g.a, g.b);
+    out += formatted("%s\n    [\"%s\", %u, %u]", i == 0 ? "" : ",", name(g.function), g.a, g.b);
   }
   out += circuit.gates.empty() ? "],\n  \"outputs\": [" : "\n  ],\n  \"outputs\": [";
   for (size_t i = 0; i < circuit.outputs.size(); i++) out += (i == 0 ? "" : ", ") + std::to_string(circuit.outputs[i]);

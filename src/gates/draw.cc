@@ -6,13 +6,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "graph/text.h"
-#include "ingot/circuit_io.h"
+#include "ingot/base/text.h"
+#include "ingot/gates/circuit_io.h"
 
 namespace ingot::gates {
 namespace {
-
-using graph::formatted;
 
 enum class Shape : uint8_t { kAnd, kOr, kXor, kNot };
 struct Symbol {
@@ -116,7 +114,7 @@ std::string svg_head(const Circuit& circuit, const Netlist& list, double width, 
          "bold}"
          ".g{stroke:#333;stroke-width:1.2}.w{fill:none;stroke-width:1.4}.e{text-anchor:end}</style>\n"
          "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text class=\"h\" x=\"20\" y=\"28\">" +
-         graph::xml_escaped(headline(circuit, list)) + "</text>\n";
+         xml_escaped(headline(circuit, list)) + "</text>\n";
 }
 
 std::vector<int> depths(const Netlist& list) {

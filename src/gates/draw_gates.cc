@@ -4,12 +4,10 @@
 #include <cmath>
 
 #include "gates/draw.h"
-#include "graph/text.h"
+#include "ingot/base/text.h"
 
 namespace ingot::gates {
 namespace {
-
-using graph::formatted;
 
 class Drawing {
  public:

@@ -1,13 +1,13 @@
-#include "ingot/exam.h"
+#include "ingot/gates/exam.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/grid.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/gates/grid.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot::gates {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "gates/netlist.h"
 #include "gates/varint.h"
-#include "ingot/circuit_io.h"
+#include "ingot/gates/circuit_io.h"
 
 namespace ingot::gates {
 namespace {

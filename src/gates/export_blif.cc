@@ -1,6 +1,6 @@
 // Circuits as BLIF, the Berkeley Logic Interchange Format.
 #include "gates/netlist.h"
-#include "ingot/circuit_io.h"
+#include "ingot/gates/circuit_io.h"
 
 namespace ingot::gates {
 

@@ -4,8 +4,8 @@
 
 #include "gates/netlist.h"
 #include "gates/template.h"
-#include "graph/text.h"
-#include "ingot/circuit_io.h"
+#include "ingot/base/text.h"
+#include "ingot/gates/circuit_io.h"
 
 namespace ingot::gates {
 namespace {
@@ -233,7 +233,7 @@ std::string to_c(const Circuit& circuit, bool with_main) {
   if (circuit.cell) {
     values["channels"] = std::to_string(circuit.cell->channels);
     values["wrap"] = circuit.cell->border == Border::kWrap ? "1" : "0";
-    values["rate"] = graph::formatted("%.9g", circuit.cell->fire_rate);
+    values["rate"] = formatted("%.9g", circuit.cell->fire_rate);
     values["async"] = circuit.cell->fire_rate < 1 ? "1" : "0";
     values["rows"] = rows(list);
     values["gather"] = gather(list);

@@ -1,9 +1,9 @@
 // Circuits as Verilog-2001, and the test benches that check them.
 #include "gates/netlist.h"
 #include "gates/template.h"
-#include "ingot/circuit_io.h"
-#include "ingot/error.h"
-#include "ingot/grid.h"
+#include "ingot/base/error.h"
+#include "ingot/gates/circuit_io.h"
+#include "ingot/gates/grid.h"
 
 namespace ingot::gates {
 namespace {

@@ -1,14 +1,14 @@
-#include "ingot/gates.h"
+#include "ingot/gates/layers.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "gates/program.h"
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/grad.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/gates/ops.h"
+#include "ingot/graph/grad.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 #include "nn/draw.h"
 
 namespace ingot::gates {

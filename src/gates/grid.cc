@@ -1,12 +1,12 @@
-#include "ingot/grid.h"
+#include "ingot/gates/grid.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "gates/random_bits.h"
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/memory.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/ops/functions.h"
 
 namespace ingot::gates {
 namespace {

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <array>
 
-#include "ingot/circuit_io.h"
-#include "ingot/error.h"
+#include "ingot/base/error.h"
+#include "ingot/base/text.h"
+#include "ingot/gates/circuit_io.h"
 #include "io/source.h"
 
 namespace ingot::gates {
@@ -27,7 +28,7 @@ Counts counts_of(const std::string& rule) {
   };
   if (slash == std::string::npos || !read(std::string_view(text).substr(0, slash), 'B', counts.born) ||
       !read(std::string_view(text).substr(slash + 1), 'S', counts.survives))
-    throw Error("life-like automaton: no rule " + io::in_quotes(rule) +
+    throw Error("life-like automaton: no rule " + in_quotes(rule) +
                 " — write \"life\", or numbers of neighbours as in B3/S23");
   return counts;
 }

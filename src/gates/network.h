@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ingot/circuit.h"
+#include "ingot/gates/circuit.h"
 
 namespace ingot::gates {
 

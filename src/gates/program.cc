@@ -4,6 +4,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "ingot/base/error.h"
+
 namespace ingot::gates {
 
 int32_t Program::add(int32_t a, int32_t b, int32_t row) {
@@ -31,10 +33,15 @@ Circuit circuit_of(int64_t inputs, const Tensor& wires, const std::vector<Functi
   Circuit circuit;
   circuit.inputs = static_cast<uint32_t>(inputs);
   const int32_t* wire = wires.data<int32_t>();
-  for (int64_t g = 0; g < wires.size(0); g++, wire += 3)
+  for (int64_t g = 0; g < wires.size(0); g++, wire += 3) {
+    // Wires may come from a file: whoever loads one need not have run the network before.
+    if (std::min(wire[0], wire[1]) < 0 || wire[2] < 0 || wire[2] >= std::ssize(functions))
+      throw Error("circuit: the wires of gate " + std::to_string(g) + " are none — they came from a broken file");
     circuit.gates.push_back(
         {functions[static_cast<size_t>(wire[2])], static_cast<uint32_t>(wire[0]), static_cast<uint32_t>(wire[1])});
+  }
   for (int64_t o = outputs; o > 0; o--) circuit.outputs.push_back(circuit.signals() - static_cast<uint32_t>(o));
+  check(circuit);
   return circuit;
 }
 

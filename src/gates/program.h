@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "ingot/circuit.h"
-#include "ingot/gates.h"
-#include "ingot/tensor.h"
+#include "ingot/base/tensor.h"
+#include "ingot/gates/circuit.h"
+#include "ingot/gates/layers.h"
 
 namespace ingot::gates {
 

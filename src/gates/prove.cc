@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "gates/network.h"
 #include "gates/sat.h"
-#include "ingot/error.h"
-#include "ingot/random.h"
-#include "ingot/simplify.h"
+#include "ingot/base/error.h"
+#include "ingot/base/random.h"
+#include "ingot/gates/simplify.h"
 
 namespace ingot::gates {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "ingot/random.h"
+#include "ingot/base/random.h"
 
 namespace ingot::gates {
 

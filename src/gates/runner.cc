@@ -5,12 +5,12 @@
 
 #include "gates/bit_program.h"
 #include "gates/random_bits.h"
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/grid.h"
-#include "ingot/memory.h"
-#include "ingot/ops.h"
-#include "ingot/threads.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/base/threads.h"
+#include "ingot/gates/grid.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot::gates {
 namespace {

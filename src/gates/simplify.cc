@@ -1,4 +1,4 @@
-#include "ingot/simplify.h"
+#include "ingot/gates/simplify.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "gates/network.h"
 #include "gates/resubstitute.h"
 #include "gates/tables.h"
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 
 namespace ingot::gates {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gates/sat.h"
-#include "ingot/random.h"
+#include "ingot/base/random.h"
 
 namespace ingot::gates {
 namespace {

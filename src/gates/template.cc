@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/text.h"
+#include "ingot/base/text.h"
 
 namespace ingot::gates {
 
@@ -32,8 +32,6 @@ std::string filled_in(std::string_view text, const Values& values, std::string_v
   return out;
 }
 
-std::string hexadecimal(uint64_t number) {
-  return graph::formatted("%016llx", static_cast<unsigned long long>(number));
-}
+std::string hexadecimal(uint64_t number) { return formatted("%016llx", static_cast<unsigned long long>(number)); }
 
 }  // namespace ingot::gates

@@ -1,8 +1,8 @@
 // Which signals gates read.
 #include <algorithm>
 
-#include "ingot/error.h"
-#include "ingot/gates.h"
+#include "ingot/base/error.h"
+#include "ingot/gates/layers.h"
 
 namespace ingot::gates {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "ingot/error.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot::graph {
 namespace {

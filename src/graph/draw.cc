@@ -1,11 +1,12 @@
 // Plan::dot and Plan::svg: what was captured, and what became of it.
 #include <algorithm>
-#include <cstring>
 
 #include "graph/picture.h"
 #include "graph/plan_impl.h"
-#include "graph/text.h"
-#include "ingot/memory.h"
+#include "graph/slabs.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/base/text.h"
 
 namespace ingot {
 namespace graph {
@@ -36,62 +37,64 @@ void add_wrapped(std::vector<std::string>& lines, std::string_view text) {
   }
 }
 
-// Where memory that the plan only refers to comes from: inputs, parameters, constants.
-class Memory {
+std::string size_text(const Operand& o) { return size_text(o.shape, o.dtype); }
+
+Picture::Box constant_box(const Tensor& t) {
+  const bool one = t.numel() == 1;
+  Picture::Box box{Look::kConstant, {one ? to_string(t) : "constant"}};
+  if (!one) box.lines.push_back(size_text(t));
+  return box;
+}
+
+int input_box(const Program& program, int i, std::vector<int>& known, Picture& picture) {
+  known.resize(program.inputs.size(), -1);
+  int& box = known[static_cast<size_t>(i)];
+  const Program::Input& s = program.inputs[static_cast<size_t>(i)];
+  if (box < 0) box = picture.add({Look::kInput, {s.name, size_text(s.shape, s.dtype)}});
+  return box;
+}
+
+Look look_of(Role role, bool named) {
+  if (role != Role::kOther) return role == Role::kParameter ? Look::kParameter : Look::kState;
+  return named ? Look::kParameter : Look::kBound;
+}
+
+// Tensors that a capture met: the user's, or constants.
+class Bound {
  public:
-  Memory(const Plan::Impl& plan, Picture& picture) : plan_(plan), picture_(picture), inputs_(plan.specs.size(), -1) {}
+  Bound(const PlanOptions& options, Picture& picture) : options_(options), picture_(picture) {}
 
-  int input(int i) {
-    int& box = inputs_[static_cast<size_t>(i)];
-    const InputSpec& s = plan_.specs[static_cast<size_t>(i)];
-    if (box < 0) box = picture_.add({Look::kInput, {s.name, size_text(s.shape, s.dtype)}});
-    return box;
-  }
-
-  /// A tensor of the user's, or a constant.
-  int bound(const Tensor& t, bool constant) {
+  int box(const Tensor& t, bool constant) {
     for (const Known& k : known_)
       if (k.tensor.raw() == t.raw() && k.tensor.shape() == t.shape() && k.tensor.strides() == t.strides()) return k.box;
-    Picture::Box box;
-    if (constant) {
-      const bool one = t.numel() == 1;
-      box = {Look::kConstant, {one ? to_string(t) : "constant"}};
-      if (!one) box.lines.push_back(size_text(t));
-    } else {
-      box = {look(t), {name_of(t), size_text(t)}};
-    }
+    const Picture::Box box =
+        constant ? constant_box(t) : Picture::Box{look_of(role(t), named(t)), {name_of(t), size_text(t)}};
     known_.push_back({t, picture_.add(box)});
     return known_.back().box;
   }
 
   std::string name_of(const Tensor& t) const {
-    for (const NamedTensor& n : plan_.options.names)
+    for (const NamedTensor& n : options_.names)
       if (n.tensor.raw() == t.raw() && n.tensor.numel() == t.numel()) return n.name;
-    static constexpr const char* kRoles[] = {"tensor", "parameters", "gradients", "state"};
-    return kRoles[static_cast<int>(role(t))];
-  }
-
-  Look look(const Tensor& t) const {
-    const Role r = role(t);
-    if (r != Role::kOther) return r == Role::kParameter ? Look::kParameter : Look::kState;
-    for (const NamedTensor& n : plan_.options.names)
-      if (n.tensor.shares_storage(t)) return Look::kParameter;
-    return Look::kBound;
+    return role_name(role(t));
   }
 
  private:
   Role role(const Tensor& t) const {
-    for (const auto& [slab, role] : plan_.options.roles)
+    for (const auto& [slab, role] : options_.roles)
       if (slab.shares_storage(t)) return role;
     return Role::kOther;
+  }
+  bool named(const Tensor& t) const {
+    return std::any_of(options_.names.begin(), options_.names.end(),
+                       [&](const NamedTensor& n) { return n.tensor.shares_storage(t); });
   }
   struct Known {
     Tensor tensor;
     int box;
   };
-  const Plan::Impl& plan_;
+  const PlanOptions& options_;
   Picture& picture_;
-  std::vector<int> inputs_;
   std::vector<Known> known_;
 };
 
@@ -117,20 +120,21 @@ std::vector<NodeId> order_before(const Snapshot& s, NodeId id) {
 }
 
 Picture captured(const Plan::Impl& plan) {
-  const Graph& g = plan.graph;
+  const Graph& g = *plan.graph;
   const Snapshot& s = plan.snapshot;
   Picture picture;
   picture.title =
       plan.options.name + " as captured: " + std::to_string(plan.captured) + (plan.captured == 1 ? " op" : " ops");
-  Memory memory(plan, picture);
+  Bound bound(plan.options, picture);
+  std::vector<int> inputs;
   std::vector<int> box_of(s.nodes.size(), -1);
-  size_t store = 0, bound = 0;
+  size_t store = 0, next_bound = 0;
   for (size_t i = 0; i < s.nodes.size(); i++) {
     const Snapshot::Item& n = s.nodes[i];
     const auto id = static_cast<NodeId>(i);
     int& box = box_of[i];
-    if (n.kind == NodeKind::kInput) box = memory.input(n.input);
-    if (n.kind == NodeKind::kBound) box = memory.bound(s.bound[bound++].second, n.constant);
+    if (n.kind == NodeKind::kInput) box = input_box(plan.program(), n.input, inputs, picture);
+    if (n.kind == NodeKind::kBound) box = bound.box(s.bound[next_bound++].second, n.constant);
     if (n.kind != NodeKind::kOp) continue;
     box = picture.add({n.op->view != nullptr ? Look::kView : Look::kOp, {n.op->name}});
     if (!n.scope.empty()) picture.boxes.back().lines.emplace_back(n.scope);
@@ -139,7 +143,7 @@ Picture captured(const Plan::Impl& plan) {
     for (const NodeId before : order_before(s, id)) picture.connect(box_of[static_cast<size_t>(before)], box, "", true);
     for (; store < s.stores.size() && s.stores[store].first == id; store++) {
       const Tensor& t = s.stores[store].second;
-      picture.connect(box, picture.add({Look::kOutput, {memory.name_of(t) + " written", size_text(t)}}), size_text(t));
+      picture.connect(box, picture.add({Look::kOutput, {bound.name_of(t) + " written", size_text(t)}}), size_text(t));
     }
   }
   for (size_t i = 0; i < s.outputs.size(); i++) {
@@ -150,132 +154,150 @@ Picture captured(const Plan::Impl& plan) {
   return picture;
 }
 
-// The bytes from a tensor's first element to its last.
-struct Range {
-  explicit Range(const Tensor& t) : begin(reinterpret_cast<uintptr_t>(t.raw())), end(begin) {
-    for (int a = 0; a < t.rank(); a++)
-      end += static_cast<uintptr_t>(std::max<int64_t>(0, (t.shape()[a] - 1) * t.strides()[a])) * size_of(t.dtype());
-    end += t.numel() > 0 ? size_of(t.dtype()) : 0;
-  }
-  bool meets(const Range& r) const { return begin < r.end && r.begin < end; }
-  bool covers(const Range& r) const { return begin <= r.begin && end >= r.end; }
-  uintptr_t begin, end;
-};
-
-// Who wrote what a step reads: arena memory by the lifetimes of the values in it, all other memory by who wrote last.
-class Steps {
+// Who wrote what a record reads: the arena by the lifetimes of the values in it, all other memory by who wrote last.
+class Records {
  public:
-  explicit Steps(const Plan::Impl& plan) : plan_(plan), memory_(plan, picture_) {}
+  explicit Records(const Plan::Impl& plan) : plan_(plan), program_(plan.program()) {}
 
   Picture draw() {
-    picture_.title = plan_.options.name + ": " + std::to_string(plan_.list.size()) +
-                     (plan_.list.size() == 1 ? " step, " : " steps, ") + std::to_string(plan_.threads) +
-                     (plan_.threads == 1 ? " thread, " : " threads, ") + format_bytes(plan_.program.arena_bytes) +
-                     " arena";
-    for (Step* step : plan_.list) add_step(*step);
-    for (const Written& w : written_) {  // what stays in memory of the user's after the last step
+    const size_t count = program_.records.size();
+    picture_.title = program_.name + ": " + std::to_string(count) + (count == 1 ? " step, " : " steps, ") +
+                     std::to_string(program_.threads) + (program_.threads == 1 ? " thread, " : " threads, ") +
+                     format_bytes(program_.arena_bytes) + " arena";
+    for (const auto& kernel : plan_.executable->kernels) add(*kernel);
+    for (const Written& w : written_) {  // what stays in memory of the user's after the last record
       if (w.own || w.read || overwritten(w)) continue;
-      picture_.connect(w.box,
-                       picture_.add({Look::kOutput, {memory_.name_of(w.tensor) + " updated", size_text(w.tensor)}}),
-                       size_text(w.tensor));
+      picture_.connect(w.box, picture_.add({Look::kOutput, {name_of(w.operand) + " updated", size_text(w.operand)}}),
+                       size_text(w.operand));
     }
-    for (size_t i = 0; i < plan_.program.outputs.size(); i++) {
-      const Tensor& t = plan_.program.outputs[i];
-      const int box = picture_.add({Look::kOutput, {plan_.graph.outputs[i].name, size_text(t)}});
-      for (size_t w = 0; w < written_.size(); w++)
-        if (written_[w].range.meets(Range(t)) && !overwritten(written_[w]))
-          picture_.connect(written_[w].box, box, size_text(t));
+    for (const Program::Output& o : program_.outputs) {
+      const int box = picture_.add({Look::kOutput, {o.name, size_text(o.operand)}});
+      for (const Written& w : written_)
+        if (w.extent.meets(extent_of(o.operand)) && !overwritten(w)) picture_.connect(w.box, box, size_text(o.operand));
     }
     return std::move(picture_);
   }
 
  private:
   struct Written {
-    Tensor tensor;
-    Range range;
+    Operand operand;
+    Extent extent;
     int box;
     bool own;   // a result of the plan, not memory of the user's
-    bool read;  // by a later step
+    bool read;  // by a later record
   };
 
-  void add_step(Step& step) {
-    const std::string_view kind = step.kind;
-    Picture::Box look{kind == "gemm"                    ? Look::kGemm
-                      : kind == "op" || kind == "check" ? Look::kOp
-                                                        : Look::kFused,
-                      {std::to_string(step.position) + "  " + step.name}};
-    look.barrier = step.barrier;
-    add_wrapped(look.lines, std::string(kind) + (step.wide ? ", shared" : "") +
-                                (step.detail().empty() ? "" : "; " + step.detail()));
+  void add(const Kernel& kernel) {
+    const Record& r = kernel.record();
+    const bool check = r.kind == Record::Kind::kCheck;
+    Picture::Box look{r.kind == Record::Kind::kProduct       ? Look::kGemm
+                      : r.kind == Record::Kind::kOp || check ? Look::kOp
+                                                             : Look::kFused,
+                      {std::to_string(r.position) + "  " + r.label}};
+    look.barrier = r.barrier;
+    const std::string detail = kernel.detail();
+    add_wrapped(look.lines,
+                std::string(r.kind_name()) + (r.wide ? ", shared" : "") + (detail.empty() ? "" : "; " + detail));
     const int box = picture_.add(look);
-    if (kind != "check") {
-      if (static_cast<size_t>(step.position) >= box_at_.size()) box_at_.resize(static_cast<size_t>(step.position) + 1);
-      box_at_[static_cast<size_t>(step.position)] = box;
+    const auto position = static_cast<size_t>(r.position);
+    if (!check) {
+      if (position >= box_at_.size()) box_at_.resize(position + 1);
+      box_at_[position] = box;
     }
-    std::vector<Range> reads;
-    step.each_tensor([&](Tensor& t, bool written) {
-      if (written || t.numel() == 0) return;
-      reads.emplace_back(t);
-      read(t, step.position, box);
-    });
-    const auto same = [](const Range& a, const Range& b) { return a.begin == b.begin && a.end == b.end; };
-    step.each_tensor([&](Tensor& t, bool writes) {
-      if (!writes || t.numel() == 0) return;
-      const Range range(t);
-      if (t.shares_storage(plan_.program.arena)) return;
-      // The product of a GEMM is read where its epilogue then writes: that is no value of another step's.
-      const bool own = t.shares_storage(plan_.program.results);
-      for (const Range& r : reads) picture_.boxes[static_cast<size_t>(box)].in_place |= !own && same(r, range);
-      if (std::any_of(written_.begin(), written_.end(),
-                      [&](const Written& w) { return w.box == box && same(w.range, range); }))
-        return;
-      written_.push_back({t, range, box, own, false});
-    });
-    for (const Buffer& b : plan_.program.buffers)
-      if (b.shared && b.first == step.position && kind != "check")
-        picture_.boxes[static_cast<size_t>(box)].in_place = true;
+    std::vector<Extent> reads;
+    for (const Operand& o : r.operands) {
+      if (o.written || !o.given() || o.numel() == 0) continue;
+      reads.push_back(extent_of(o));
+      read(o, r.position, box);
+    }
+    for (const Operand& o : r.operands) write(o, box, reads);
+    for (const Buffer& b : program_.buffers)
+      if (b.shared && b.first == r.position && !check) picture_.boxes[static_cast<size_t>(box)].in_place = true;
   }
 
-  void read(const Tensor& t, int position, int box) {
-    const Program& p = plan_.program;
-    for (size_t i = 0; i < p.inputs.size(); i++)
-      if (t.shares_storage(p.inputs[i])) return picture_.connect(memory_.input(static_cast<int>(i)), box, size_text(t));
-    if (t.shares_storage(p.arena)) {
-      const auto offset =
-          static_cast<size_t>(static_cast<std::byte*>(t.raw()) - static_cast<std::byte*>(p.arena.raw()));
-      for (const Buffer& b : p.buffers)
+  void write(const Operand& o, int box, const std::vector<Extent>& reads) {
+    if (!o.written || o.numel() == 0 || (o.space != Space::kOutput && o.space != Space::kBound)) return;
+    const Extent extent = extent_of(o);
+    // The product of a GEMM is read where its epilogue then writes: that is no value of another record's.
+    const bool own = o.space == Space::kOutput;
+    for (const Extent& e : reads) picture_.boxes[static_cast<size_t>(box)].in_place |= !own && e == extent;
+    const auto same = [&](const Written& w) { return w.box == box && w.extent == extent; };
+    if (std::none_of(written_.begin(), written_.end(), same)) written_.push_back({o, extent, box, own, false});
+  }
+
+  void read(const Operand& o, int position, int box) {
+    if (o.space == Space::kInput)
+      return picture_.connect(input_box(program_, o.index, inputs_, picture_), box, size_text(o));
+    if (o.space == Space::kArena) {
+      const auto offset = static_cast<size_t>(o.offset);
+      for (const Buffer& b : program_.buffers)
         if (offset >= b.offset && offset < b.offset + b.bytes && b.first < position && position <= b.last)
-          return picture_.connect(box_at_[static_cast<size_t>(b.first)], box, size_text(t));
-      return;  // what the step itself made
+          return picture_.connect(box_at_[static_cast<size_t>(b.first)], box, size_text(o));
+      return;  // what the record itself made
     }
     bool found = false;
+    const Extent extent = extent_of(o);
     for (Written& w : written_) {
-      if (!w.range.meets(Range(t)) || overwritten(w)) continue;
+      if (!w.extent.meets(extent) || overwritten(w)) continue;
       w.read = true;
       found = true;
-      picture_.connect(w.box, box, size_text(w.range.covers(Range(t)) ? t : w.tensor));
+      picture_.connect(w.box, box, size_text(w.extent.covers(extent) ? o : w.operand));
     }
-    if (found || t.shares_storage(p.results)) return;
-    const bool constant =
-        std::any_of(p.constants.begin(), p.constants.end(), [&](const Tensor& c) { return c.shares_storage(t); });
-    picture_.connect(memory_.bound(t, constant), box, size_text(t));
+    if (!found && o.space != Space::kOutput) picture_.connect(source(o), box, size_text(o));
   }
 
-  // Has a later step written all of it again?
+  // The box of memory that no record wrote.
+  int source(const Operand& o) {
+    const auto same = [&](const Source& k) {
+      return k.operand.space == o.space && k.operand.index == o.index && k.operand.offset == o.offset &&
+             k.operand.shape == o.shape && k.operand.strides == o.strides;
+    };
+    if (const auto known = std::find_if(sources_.begin(), sources_.end(), same); known != sources_.end())
+      return known->box;
+    Picture::Box box;
+    if (o.space == Space::kConstant) {
+      box = constant_box(plan_.context->tensor(o));
+    } else {
+      const Program::Slab& slab = program_.slabs[static_cast<size_t>(o.index)];
+      box = {look_of(slab.role, !slab.parts.empty()), {name_of(o), size_text(o)}};
+    }
+    sources_.push_back({o, picture_.add(box)});
+    return sources_.back().box;
+  }
+
+  std::string name_of(const Operand& o) const {
+    const Program::Slab& slab = program_.slabs[static_cast<size_t>(o.index)];
+    for (const Program::Slab::Part& part : slab.parts)
+      if (part.offset == o.offset && part.numel == o.numel()) return part.name;
+    return role_name(slab.role);
+  }
+
+  // Has a later record written all of it again?
   bool overwritten(const Written& w) const {
     for (const Written* later = &w + 1; later < written_.data() + written_.size(); later++)
-      if (later->range.covers(w.range)) return true;
+      if (later->extent.covers(w.extent)) return true;
     return false;
   }
 
+  struct Source {
+    Operand operand;
+    int box;
+  };
   const Plan::Impl& plan_;
+  const Program& program_;
   Picture picture_;
-  Memory memory_;
   std::vector<Written> written_;
-  std::vector<int> box_at_;  // by position of the step
+  std::vector<Source> sources_;
+  std::vector<int> inputs_;
+  std::vector<int> box_at_;  // by position of the record
 };
 
-Picture picture_of(const Plan::Impl& plan, bool after) { return after ? Steps(plan).draw() : captured(plan); }
+Picture picture_of(const Plan::Impl& plan, bool after) {
+  if (!after && plan.graph == nullptr)
+    throw Error(plan.program().name +
+                ": the plan was loaded from a file, which does not hold what was captured — draw the plan as it runs");
+  return after ? Records(plan).draw() : captured(plan);
+}
 
 }  // namespace
 }  // namespace graph

@@ -4,9 +4,8 @@
 #include <numeric>
 #include <queue>
 
-#include "graph/step.h"
 #include "graph/tile_program.h"
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 
 namespace ingot::graph {
 namespace {
@@ -252,8 +251,7 @@ class Fuser {
 
   static bool is_foldable(const Graph& graph, const Node& n) {
     if (n.kind != NodeKind::kOp || n.count != 1) return false;
-    const std::string_view name = n.op->name;
-    if (name != "sum" && name != "mean" && name != "max" && name != "min") return false;
+    if (n.op->fold == ingot::Fold::kNone) return false;
     const Tensor& x = graph.symbol(n.inputs[0]);
     if ((x.dtype() != kF32 && x.dtype() != kF64) || x.numel() == 0 || x.rank() == 0) return false;
     const Dims axes = normalize_axes(n.op->name, n.attrs->find("axes")->ints, x.rank());
@@ -316,8 +314,7 @@ class Fuser {
 
 bool is_plain_product(const Graph& graph, const Node& n) {
   if (n.kind != NodeKind::kOp) return false;
-  const std::string_view name = n.op->name;
-  if (name != "matmul" && name != "linear") return false;
+  if (n.op->role != OpRole::kProduct) return false;
   const Tensor &a = graph.symbol(n.inputs[0]), &b = graph.symbol(n.inputs[1]);
   if (b.rank() != 2 || a.rank() < 2 || (a.rank() > 2 && !a.is_contiguous())) return false;
   if (n.inputs.size() > 2 && n.inputs[2] != kAbsent && !graph.symbol(n.inputs[2]).is_contiguous()) return false;

@@ -22,7 +22,7 @@ struct FuseOptions {
 /// Groups of all live nodes but views, inputs and bound tensors, in an order in which they can run.
 std::vector<Group> make_groups(const Graph& graph, const FuseOptions& options);
 
-/// A product that GemmStep can run: two matrices, or a contiguous stack of rows and a matrix.
+/// A product that a product record can run: two matrices, or a contiguous stack of rows and a matrix.
 bool is_plain_product(const Graph& graph, const Node& node);
 
 }  // namespace ingot::graph

@@ -1,6 +1,6 @@
 // Reverse-mode differentiation, graph to graph: every node on the way back calls its op's gradient rule, and what the
 // rule calls is recorded like anything else.
-#include "ingot/grad.h"
+#include "ingot/graph/grad.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "graph/capture.h"
-#include "ingot/error.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot {
 namespace graph {

@@ -19,7 +19,8 @@ ValueId Graph::add_constant(const Tensor& tensor) {
   n.constant = true;
   n.bound = tensor;
   n.first = static_cast<ValueId>(values.size());
-  values.push_back({static_cast<NodeId>(nodes.size()), 0, tensor});
+  values.push_back({static_cast<NodeId>(nodes.size()), 0,
+                    Tensor::symbolic(this, n.first, tensor.dtype(), tensor.shape(), tensor.strides())});
   nodes.push_back(std::move(n));
   return nodes.back().first;
 }
@@ -28,12 +29,13 @@ double flops_of(const Graph& graph, const Node& n) {
   if (n.kind != NodeKind::kOp || n.op->view != nullptr) return 0;
   const double results = static_cast<double>(graph.symbol(n.first).numel());
   if (n.op->tile != nullptr) return results * n.op->weight;
-  if (const std::string_view name = n.op->name; name == "matmul" || name == "linear")
-    return 2 * results * static_cast<double>(graph.symbol(n.inputs[0]).size(-1));
+  if (n.op->role == OpRole::kProduct) return 2 * results * static_cast<double>(graph.symbol(n.inputs[0]).size(-1));
   std::vector<const Tensor*> in;
   const Tensor none{};
   for (const ValueId v : n.inputs) in.push_back(v == kAbsent ? &none : &graph.symbol(v));
-  if (n.op->cost != nullptr) return n.op->cost({*n.op, in, *n.attrs}) * 40;  // costs are ns at about 40 GFLOP/s
+  Prepared block;
+  if (n.op->cost != nullptr)
+    return n.op->cost(prepare({*n.op, in, *n.attrs}, block)) * 40;  // costs are ns at about 40 GFLOP/s
   return in.empty() ? 0 : static_cast<double>(in[0]->numel());
 }
 

@@ -7,9 +7,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ingot/map.h"
-#include "ingot/op.h"
-#include "ingot/plan.h"
+#include "ingot/graph/plan.h"
+#include "ingot/ops/map.h"
+#include "ingot/ops/op.h"
 
 namespace ingot::graph {
 

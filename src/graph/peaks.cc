@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "ingot/machine.h"
+#include "ingot/base/machine.h"
 
 namespace ingot::graph {
 namespace {

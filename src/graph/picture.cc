@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/text.h"
+#include "ingot/base/text.h"
 
 namespace ingot::graph {
 namespace {

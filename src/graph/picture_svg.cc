@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "graph/picture.h"
-#include "graph/text.h"
+#include "ingot/base/text.h"
 
 namespace ingot::graph {
 namespace {

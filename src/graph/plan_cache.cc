@@ -1,49 +1,31 @@
-#include <algorithm>
+#include "ingot/graph/plan_cache.h"
 
-#include "ingot/error.h"
-#include "ingot/plan.h"
+#include "ingot/base/error.h"
 
 namespace ingot {
 
-PlanCache::PlanCache(PlanFunction fn, PlanOptions options, size_t most)
-    : fn_(std::move(fn)), options_(std::move(options)), most_(most) {
+void detail::check_cache_size(size_t most) {
   if (most == 0) throw Error("plan cache: it must keep at least one plan");
-  entries_.reserve(most);
 }
 
+PlanCache::PlanCache(PlanFunction fn, PlanOptions options, size_t most)
+    : plans_([fn = std::move(fn), options = std::move(options)](
+                 std::span<const InputSpec> inputs) { return compile_function(fn, inputs, options); },
+             most) {}
+
 Plan& PlanCache::plan_for(std::span<const Tensor* const> inputs) {
-  clock_++;
-  for (Entry& e : entries_) {
-    bool same = e.specs.size() == inputs.size();
-    for (size_t i = 0; same && i < inputs.size(); i++)
-      same = e.specs[i].dtype == inputs[i]->dtype() && e.specs[i].shape == inputs[i]->shape();
-    if (!same) continue;
-    e.used = clock_;
-    return e.plan;
-  }
-  Entry made;
+  if (Plan* const found = plans_.find(inputs)) return *found;
+  std::vector<InputSpec> specs;
   for (const Tensor* t : inputs) {
     if (!t->defined()) throw Error("plan cache: an input is undefined");
-    made.specs.emplace_back(t->shape(), t->dtype());
+    specs.emplace_back(t->shape(), t->dtype());
   }
-  made.plan = compile_function(fn_, made.specs, options_);
-  made.used = clock_;
-  compiles_++;
-  if (entries_.size() < most_) {
-    entries_.push_back(std::move(made));
-    return entries_.back().plan;
-  }
-  // The others stay where they are: their users may hold references.
-  Entry& oldest = *std::min_element(entries_.begin(), entries_.end(),
-                                    [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  evictions_++;
-  oldest = std::move(made);
-  return oldest.plan;
+  return plans_.get(specs);
 }
 
 size_t PlanCache::bytes() const {
   size_t sum = 0;
-  for (const Entry& e : entries_) sum += e.plan.bytes().own();
+  plans_.each([&](const Plan& plan) { sum += plan.bytes().own(); });
   return sum;
 }
 

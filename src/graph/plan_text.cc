@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "graph/plan_impl.h"
-#include "ingot/error.h"
-#include "ingot/memory.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
 
 namespace ingot {
 
@@ -19,43 +19,31 @@ Plan::Impl& Plan::impl() const {
   return *impl_;
 }
 
-std::span<const Tensor> Plan::outputs() const { return impl().program.outputs; }
-int Plan::threads() const { return impl().threads; }
-int Plan::step_count() const { return static_cast<int>(impl().list.size()); }
+std::span<const Tensor> Plan::outputs() const { return impl().context->outputs(); }
+int Plan::threads() const { return impl().program().threads; }
+int Plan::step_count() const { return static_cast<int>(impl().program().records.size()); }
 
 const Tensor& Plan::output(std::string_view name) const {
-  std::string names;
-  for (size_t i = 0; i < impl().graph.outputs.size(); i++) {
-    if (impl().graph.outputs[i].name == name) return impl().program.outputs[i];
-    names += (names.empty() ? "" : ", ") + impl().graph.outputs[i].name;
-  }
-  throw Error(impl().options.name + ": no result is named \"" + std::string(name) + "\" — there are " + names);
+  return outputs()[graph::output_index(impl().program(), name)];
 }
 
 PlanBytes Plan::bytes() const {
-  const graph::Program& p = impl().program;
+  const graph::Executable& e = *impl().executable;
+  const graph::Program& p = e.program;
   PlanBytes b;
   b.arena = p.arena_bytes;
-  b.scratch = p.scratch_bytes;
+  b.scratch = e.scratch_bytes(p.threads);
   b.outputs = p.output_bytes;
-  b.constants = p.constant_bytes;
+  b.constants = e.kept_bytes;
+  for (const int64_t bytes : p.constants) b.constants += static_cast<size_t>(bytes);
   b.live_peak = p.live_peak;
-  for (const Tensor& t : impl().staged)
-    if (t.defined()) b.inputs += t.storage()->bytes;
-  // Memory of the user's, each block once.
-  std::vector<const Storage*> seen;
-  for (const Tensor& t : p.bound) {
-    if (std::find(seen.begin(), seen.end(), t.storage()) != seen.end()) continue;
-    seen.push_back(t.storage());
-    const size_t bytes = std::max(t.storage()->bytes, static_cast<size_t>(t.numel()) * size_of(t.dtype()));
-    size_t* to = &b.bound;
-    for (const auto& [slab, role] : impl().options.roles)
-      if (slab.shares_storage(t))
-        to = role == Role::kParameter  ? &b.parameters
-             : role == Role::kGradient ? &b.gradients
-             : role == Role::kState    ? &b.state
-                                       : &b.bound;
-    *to += bytes;
+  b.inputs = impl().context->staged_bytes();
+  for (const graph::Program::Slab& s : p.slabs) {
+    size_t& to = s.role == Role::kParameter  ? b.parameters
+                 : s.role == Role::kGradient ? b.gradients
+                 : s.role == Role::kState    ? b.state
+                                             : b.bound;
+    to += static_cast<size_t>(s.bytes);
   }
   return b;
 }
@@ -72,16 +60,19 @@ std::string line(const char* format, auto... values) {
 
 std::string Plan::describe(bool by_node) const {
   const Impl& p = impl();
+  const graph::Program& program = p.program();
   const PlanBytes b = bytes();
   std::string text = line("%s: %d ops captured, %d step%s, %d thread%s, %d barrier%s\n", p.options.name.c_str(),
-                          p.captured, step_count(), step_count() == 1 ? "" : "s", p.threads, p.threads == 1 ? "" : "s",
-                          p.program.barriers, p.program.barriers == 1 ? "" : "s");
+                          p.captured, step_count(), step_count() == 1 ? "" : "s", threads(), threads() == 1 ? "" : "s",
+                          program.barriers, program.barriers == 1 ? "" : "s");
   text += "passes\n";
   for (const graph::PassReport& r : p.reports) text += line("  %-14s %s\n", r.name.c_str(), r.what.c_str());
   text += "steps\n";
-  for (const graph::Step* s : p.list)
-    text += line("  %3d %s%-12s %-44s %s\n", s->position, s->barrier ? "| " : "  ", s->kind, s->name.c_str(),
-                 s->detail().c_str());
+  for (const auto& kernel : p.executable->kernels) {
+    const graph::Record& r = kernel->record();
+    text += line("  %3d %s%-12s %-44s %s\n", r.position, r.barrier ? "| " : "  ", r.kind_name(), r.label.c_str(),
+                 kernel->detail().c_str());
+  }
   text += "bytes\n";
   const auto row = [&](const char* what, size_t bytes, const char* note) {
     if (bytes > 0) text += line("  %-12s %10s  %s\n", what, format_bytes(bytes).c_str(), note);
@@ -97,7 +88,7 @@ std::string Plan::describe(bool by_node) const {
   row("bound", b.bound, "other tensors of yours");
   if (!by_node) return text;
   text += "values in the arena: bytes, offset, alive in steps\n";
-  for (const graph::Buffer& v : p.program.buffers)
+  for (const graph::Buffer& v : program.buffers)
     text += line("  %10s %10zu  %3d-%-3d %s%s\n", format_bytes(v.bytes).c_str(), v.offset, v.first, v.last,
                  v.name.c_str(), v.shared ? " (in place)" : "");
   return text;
@@ -105,10 +96,12 @@ std::string Plan::describe(bool by_node) const {
 
 std::string Plan::dump() const {
   std::string text;
-  for (const graph::Step* s : impl().list)
-    text +=
-        std::to_string(s->position) + (s->barrier ? " | " : " ") + s->kind + " " + s->name + " : " + s->detail() + "\n";
-  text += "arena " + std::to_string(impl().program.arena_bytes) + "\n";
+  for (const auto& kernel : impl().executable->kernels) {
+    const graph::Record& r = kernel->record();
+    text += std::to_string(r.position) + (r.barrier ? " | " : " ") + r.kind_name() + " " + r.label + " : " +
+            kernel->detail() + "\n";
+  }
+  text += "arena " + std::to_string(impl().program().arena_bytes) + "\n";
   return text;
 }
 

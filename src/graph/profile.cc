@@ -6,13 +6,17 @@
 #include "base/clock.h"
 #include "graph/peaks.h"
 #include "graph/plan_impl.h"
-#include "ingot/error.h"
-#include "ingot/ops.h"
+#include "graph/unrecorded.h"
+#include "ingot/base/error.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot {
 namespace {
 
-using graph::Step;
+using graph::Launch;
+using graph::Operand;
+using graph::Record;
+using graph::Space;
 
 constexpr double kMostOfTheTime = 0.8;  // what the steps marked critical make up
 
@@ -31,13 +35,14 @@ double median(std::vector<T> values) {
 // One measured run: the slots of worker w are row w.
 class Measurement {
  public:
-  explicit Measurement(Plan::Impl& plan)
-      : plan_(plan), steps_(plan.list.size()), slots_(steps_ * static_cast<size_t>(plan.threads)) {}
+  explicit Measurement(graph::Context& context)
+      : context_(context), steps_(context.launches().size()), slots_(steps_ * static_cast<size_t>(context.threads())) {}
 
   void run() {
     start_ = now_ns();
-    if (plan_.threads > 1)
-      run_team([](void* self, const Team& team) { static_cast<Measurement*>(self)->walk(team); }, this, plan_.threads);
+    if (context_.threads() > 1)
+      run_team([](void* self, const Team& team) { static_cast<Measurement*>(self)->walk(team); }, this,
+               context_.threads());
     else
       walk(Team());
     stop_ = now_ns();
@@ -54,28 +59,28 @@ class Measurement {
     if (team.rank() == 0) workers_ = team.size();
     Slot* slot = slots_.data() + static_cast<size_t>(team.rank()) * steps_;
     int64_t now = now_ns();
-    for (Step* step : plan_.list) {
+    for (const Launch& l : context_.launches()) {
       slot->arrive = slot->begin = now;
-      if (team.size() > 1 && (step->barrier || team.size() != plan_.threads)) {
+      if (team.size() > 1 && (l.barrier || team.size() != context_.threads())) {
         team.barrier();
         slot->begin = now = now_ns();
       }
-      if (team.size() > 1 && step->wide) {
-        step->run(team);
+      if (team.size() > 1 && l.wide) {
+        l.kernel->run(l.frame, team);
         now = now_ns();
       } else if (team.rank() == 0) {
-        step->run(Team());
+        l.kernel->run(l.frame, Team());
         now = now_ns();
       }
       (slot++)->end = now;
-      if (step->asks) {
+      if (l.check) {
         team.barrier();
-        if (static_cast<graph::CheckStep*>(step)->failure != nullptr) return;
+        if (context_.failed()) return;
       }
     }
   }
 
-  Plan::Impl& plan_;
+  graph::Context& context_;
   size_t steps_;
   std::vector<Slot> slots_;
   int64_t start_ = 0, stop_ = 0;
@@ -85,7 +90,7 @@ class Measurement {
 // Figures of every step in every run.
 class Statistics {
  public:
-  Statistics(const Plan::Impl& plan, int runs) : plan_(plan), times_(plan.list.size()) {
+  Statistics(const graph::Context& context, int runs) : context_(context), times_(context.launches().size()) {
     for (PerStep& s : times_)
       for (auto* list : {&s.busy, &s.wait, &s.chain}) list->reserve(static_cast<size_t>(runs));
   }
@@ -103,8 +108,9 @@ class Statistics {
       idle += static_cast<double>(waited);
       times_[i].busy.push_back(static_cast<float>(busy));
       times_[i].wait.push_back(static_cast<float>(waited) / static_cast<float>(m.workers()));
-      const bool everywhere = m.workers() != plan_.threads;  // a smaller team meets before every step
-      if (i + 1 < times_.size() && !plan_.list[i + 1]->barrier && !plan_.list[i]->asks && !everywhere) continue;
+      const bool everywhere = m.workers() != context_.threads();  // a smaller team meets before every step
+      const std::span<const Launch> all = context_.launches();
+      if (i + 1 < times_.size() && !all[i + 1].barrier && !all[i].check && !everywhere) continue;
       // All meet here: the time since they last met is that of whoever came last.
       int last = 0;
       for (int w = 1; w < m.workers(); w++)
@@ -140,7 +146,7 @@ class Statistics {
   struct PerStep {
     std::vector<float> busy, wait, chain;
   };
-  const Plan::Impl& plan_;
+  const graph::Context& context_;
   std::vector<PerStep> times_;
   std::vector<double> totals_, rests_, idles_;
 };
@@ -148,18 +154,18 @@ class Statistics {
 // Memory of the user's that the plan writes, kept and put back.
 class Keeper {
  public:
-  explicit Keeper(Plan::Impl& plan) {
-    const graph::Program& p = plan.program;
-    for (Step* step : plan.list)
-      step->each_tensor([&](Tensor& t, bool written) {
-        if (!written || t.shares_storage(p.arena) || t.shares_storage(p.results) || t.shares_storage(p.scratch)) return;
+  explicit Keeper(const graph::Context& context) {
+    for (const Record& r : context.executable().program.records)
+      for (const Operand& o : r.operands) {
+        if (!o.written || o.space != Space::kBound) continue;
+        const Tensor t = context.tensor(o);
         const auto same = [&](const Tensor& u) {
           return u.raw() == t.raw() && u.shape() == t.shape() && u.strides() == t.strides() && u.dtype() == t.dtype();
         };
-        if (std::any_of(places_.begin(), places_.end(), same)) return;
+        if (std::any_of(places_.begin(), places_.end(), same)) continue;
         places_.push_back(t);
         values_.push_back(clone(t));
-      });
+      }
   }
   ~Keeper() {
     for (size_t i = 0; i < places_.size(); i++) copy_into(places_[i], values_[i]);
@@ -171,19 +177,22 @@ class Keeper {
   std::vector<Tensor> places_, values_;
 };
 
-// The bytes that a step must read and write at least once; a broadcast operand counts once.
-double bytes_of(Step& step) {
-  std::vector<std::pair<const void*, bool>> seen;
+// The bytes that a record must read and write at least once; a broadcast operand counts once.
+double bytes_of(const Record& record) {
+  std::vector<const Operand*> seen;
   double bytes = 0;
-  step.each_tensor([&](Tensor& t, bool written) {
-    const std::pair<const void*, bool> key{t.raw(), written};
-    if (std::find(seen.begin(), seen.end(), key) != seen.end()) return;
-    seen.push_back(key);
+  for (const Operand& o : record.operands) {
+    if (!o.given() || o.space == Space::kBlock) continue;
+    const auto same = [&](const Operand* s) {
+      return s->space == o.space && s->index == o.index && s->offset == o.offset && s->written == o.written;
+    };
+    if (std::any_of(seen.begin(), seen.end(), same)) continue;
+    seen.push_back(&o);
     double elements = 1;
-    for (int a = 0; a < t.rank(); a++)
-      if (t.strides()[a] != 0 || t.shape()[a] == 0) elements *= static_cast<double>(t.shape()[a]);
-    bytes += elements * static_cast<double>(size_of(t.dtype()));
-  });
+    for (int a = 0; a < o.shape.size(); a++)
+      if (o.strides[a] != 0 || o.shape[a] == 0) elements *= static_cast<double>(o.shape[a]);
+    bytes += elements * static_cast<double>(o.element());
+  }
   return bytes;
 }
 
@@ -205,9 +214,9 @@ void mark_critical(Profile& profile) {
   }
 }
 
-void keep_trace(const Plan::Impl& plan, const Measurement& m, Profile& profile) {
+void keep_trace(size_t steps, const Measurement& m, Profile& profile) {
   for (int w = 0; w < m.workers(); w++)
-    for (size_t i = 0; i < plan.list.size(); i++) {
+    for (size_t i = 0; i < steps; i++) {
       const Slot& s = m.slot(w, i);
       const int step = static_cast<int>(i);
       if (s.begin > s.arrive) profile.trace.push_back({step, w, s.arrive - m.start(), s.begin - m.start(), true});
@@ -218,65 +227,66 @@ void keep_trace(const Plan::Impl& plan, const Measurement& m, Profile& profile) 
 }  // namespace
 
 Profile Plan::profile(int runs, std::span<const Tensor* const> inputs) {
-  Impl& plan = impl();
+  const graph::Executable& plan = *impl().executable;
+  graph::Context& context = *impl().context;
+  const std::string& name = plan.program.name;
   if (runs < 1 || runs > 1'000'000)
-    throw Error(plan.options.name + ": profile of " + std::to_string(runs) + " runs — give 1 to 1000000");
-  const Busy busy(plan);
+    throw Error(name + ": profile of " + std::to_string(runs) + " runs — give 1 to 1000000");
+  const graph::Busy busy(context);
   std::vector<Tensor> zero;
   std::vector<const Tensor*> defaults;
   if (inputs.empty()) {
-    for (const InputSpec& s : plan.specs) zero.push_back(zeros(s.shape, s.dtype));
+    for (const graph::Program::Input& s : plan.program.inputs) zero.push_back(zeros(s.shape, s.dtype));
     for (const Tensor& t : zero) defaults.push_back(&t);
     inputs = defaults;
   }
-  const Unrecorded unrecorded;
-  plan.bind(inputs);
+  const graph::Unrecorded unrecorded;
+  context.bind(inputs);
 
   Profile profile;
-  profile.plan = plan.options.name;
+  profile.plan = name;
   profile.runs = runs;
-  profile.threads = plan.threads;
-  Measurement measurement(plan);
-  Statistics statistics(plan, runs);
+  profile.threads = context.threads();
+  Measurement measurement(context);
+  Statistics statistics(context, runs);
   std::vector<double> plain;
   plain.reserve(static_cast<size_t>(runs));
   // `how` runs the plan once; its time.
   const auto timed = [&](auto how) {
-    for (Step* step : plan.prepared) step->before_run();
-    for (graph::CheckStep* check : plan.checks) check->failure = nullptr;
+    context.before();
     const int64_t start = now_ns();
     how();
     const int64_t stop = now_ns();
-    for (graph::CheckStep* check : plan.checks)
-      if (check->failure != nullptr) std::rethrow_exception(check->failure);
+    context.after();
     return static_cast<double>(stop - start);
   };
   {
-    const Keeper keeper(plan);
+    const Keeper keeper(context);
     timed([&] { measurement.run(); });  // caches and branches warm up
     for (int i = 0; i < runs; i++) {
-      plain.push_back(timed([&] { plan.run(); }));
+      plain.push_back(timed([&] { context.walk(); }));
       timed([&] { measurement.run(); });
       statistics.add(measurement);
     }
   }
   profile.plain_us = median(plain) / 1000;
-  keep_trace(plan, measurement, profile);
-  for (Step* s : plan.list) {
+  keep_trace(plan.kernels.size(), measurement, profile);
+  for (const auto& kernel : plan.kernels) {
+    const Record& r = kernel->record();
     StepProfile& p = profile.steps.emplace_back();
-    p.name = s->name;
-    p.kind = s->kind;
-    p.detail = s->detail();
-    p.workers = s->wide ? measurement.workers() : 1;
-    p.barrier = s->barrier && measurement.workers() > 1;
-    p.flops = s->flops;
-    p.bytes = s->asks ? 0 : bytes_of(*s);
+    p.name = r.label;
+    p.kind = r.kind_name();
+    p.detail = kernel->detail();
+    p.workers = r.wide ? measurement.workers() : 1;
+    p.barrier = r.barrier && measurement.workers() > 1;
+    p.flops = r.flops;
+    p.bytes = r.kind == Record::Kind::kCheck ? 0 : bytes_of(r);
   }
   statistics.fill(profile);
   for (size_t i = 0; i < profile.steps.size(); i++) {
     StepProfile& p = profile.steps[i];
     bool doubles = false;
-    plan.list[i]->each_tensor([&](Tensor& t, bool written) { doubles |= written && t.dtype() == kF64; });
+    for (const Operand& o : plan.program.records[i].operands) doubles |= o.written && o.dtype == kF64;
     if (p.us > 0 && p.bytes > 0) p.roofline = least_us(p, doubles) / p.us;
   }
   mark_critical(profile);

@@ -2,15 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/text.h"
-#include "ingot/memory.h"
-#include "ingot/plan.h"
+#include "ingot/base/memory.h"
+#include "ingot/base/text.h"
+#include "ingot/graph/plan.h"
 
 namespace ingot {
 namespace {
-
-using graph::formatted;
-using graph::padded;
 
 std::string per_cent(double share) { return formatted("%.*f %%", share > 0 && share < 0.0995 ? 1 : 0, 100 * share); }
 
@@ -42,7 +39,7 @@ using Row = std::vector<std::string>;
 Row row_of(const StepProfile& s, size_t index) {
   return {std::to_string(index),
           std::string(s.barrier ? "|" : " ") + (s.critical ? "*" : " "),
-          graph::shortened(graph::valid_utf8(s.name), 44),
+          shortened(valid_utf8(s.name), 44),
           s.kind,
           std::to_string(s.workers),
           microseconds(s.us),
@@ -60,8 +57,8 @@ std::string lined_up(const Columns& columns, const std::vector<Row>& rows) {
   std::vector<int> widths;
   for (size_t c = 0; c < columns.size(); c++) {
     int width = 0;
-    for (const Row& r : rows) width = std::max(width, graph::text_width(r[c]));
-    widths.push_back(width == 0 ? 0 : std::max(width, graph::text_width(columns[c].title)));
+    for (const Row& r : rows) width = std::max(width, text_width(r[c]));
+    widths.push_back(width == 0 ? 0 : std::max(width, text_width(columns[c].title)));
   }
   const auto add = [&](const auto& cell) {
     std::string line;
@@ -75,12 +72,6 @@ std::string lined_up(const Columns& columns, const std::vector<Row>& rows) {
   return text;
 }
 
-std::string join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (size_t i = 0; i < parts.size(); i++) text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  return text;
-}
-
 // Where the time goes, in a sentence or two.
 std::string bottleneck(const Profile& p, const std::vector<size_t>& slowest) {
   std::vector<std::string> names;
@@ -90,15 +81,14 @@ std::string bottleneck(const Profile& p, const std::vector<size_t>& slowest) {
     if (!p.steps[i].critical) continue;
     sum += p.steps[i].share;
     if (++count <= 4)
-      names.push_back(graph::shortened(graph::valid_utf8(p.steps[i].name), 44) + " (" + per_cent(p.steps[i].share) +
-                      ")");
+      names.push_back(shortened(valid_utf8(p.steps[i].name), 44) + " (" + per_cent(p.steps[i].share) + ")");
   }
   if (count > 4) names.push_back(std::to_string(count - 4) + " more");
   std::string text =
       "* " + per_cent(sum) + " of the time is in " +
       (p.steps.size() == 1 ? "its only step: "
                            : std::to_string(count) + " of " + std::to_string(p.steps.size()) + " steps: ") +
-      join(names) + ".\n";
+      listed(names) + ".\n";
   if (p.rest_share >= 0.005)
     text += "  " + per_cent(p.rest_share) + " is in no step" +
             (p.threads > 1 ? ": waking the workers, barriers.\n" : ": the looks at the clock, the walk itself.\n");
@@ -137,7 +127,7 @@ std::string Profile::table(bool by_time) const {
                   format_bytes(static_cast<uint64_t>(bytes)), ""});
   std::string text =
       formatted("%s: %s µs per run, median of %d; %s without measuring; %d step%s on %d thread%s",
-                graph::valid_utf8(plan).c_str(), microseconds(us).c_str(), runs, microseconds(plain_us).c_str(),
+                valid_utf8(plan).c_str(), microseconds(us).c_str(), runs, microseconds(plain_us).c_str(),
                 static_cast<int>(steps.size()), steps.size() == 1 ? "" : "s", threads, threads == 1 ? "" : "s");
   if (us > 0) text += formatted("; %.1f GFLOP/s", flops / us / 1000);
   const Columns columns = {{"step", true}, {"", false},     {"name", false}, {"kind", false},
@@ -156,7 +146,7 @@ std::string Profile::by_op() const {
   std::vector<Sum> sums;
   for (const StepProfile& s : steps) {
     const size_t slash = s.name.rfind('/');
-    const std::string op = graph::valid_utf8(slash == std::string::npos ? s.name : s.name.substr(slash + 1));
+    const std::string op = valid_utf8(slash == std::string::npos ? s.name : s.name.substr(slash + 1));
     auto at = std::find_if(sums.begin(), sums.end(), [&](const Sum& sum) { return sum.op == op; });
     if (at == sums.end()) at = sums.insert(sums.end(), Sum{.op = op});
     at->count++;
@@ -169,8 +159,8 @@ std::string Profile::by_op() const {
   std::vector<Row> rows;
   rows.reserve(sums.size());
   for (const Sum& s : sums)
-    rows.push_back({graph::shortened(s.op, 44), std::to_string(s.count), microseconds(s.us), per_cent(s.share),
-                    bar(s.share), s.flops > 0 ? operations(s.flops) : "",
+    rows.push_back({shortened(s.op, 44), std::to_string(s.count), microseconds(s.us), per_cent(s.share), bar(s.share),
+                    s.flops > 0 ? operations(s.flops) : "",
                     s.bytes > 0 ? format_bytes(static_cast<uint64_t>(s.bytes)) : "",
                     s.us > 0 ? formatted("%.1f", s.flops / s.us / 1000) : ""});
   return lined_up({{"op", false},
@@ -186,8 +176,7 @@ std::string Profile::by_op() const {
 
 std::string Profile::chrome_trace() const {
   std::string text = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n";
-  text += R"({"name": "process_name", "ph": "M", "pid": 1, "tid": 0, "args": {"name": ")" + graph::json_escaped(plan) +
-          "\"}}";
+  text += R"({"name": "process_name", "ph": "M", "pid": 1, "tid": 0, "args": {"name": ")" + json_escaped(plan) + "\"}}";
   for (int w = 0; w < threads; w++)
     text += formatted(
         ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": %d, "
@@ -195,16 +184,16 @@ std::string Profile::chrome_trace() const {
         w, w);
   for (const StepTrace& t : trace) {
     const StepProfile& s = steps[static_cast<size_t>(t.step)];
-    const std::string name = t.wait ? "wait" : graph::json_escaped(s.name);
-    text += ",\n{\"name\": \"" + name + "\", \"cat\": \"" + (t.wait ? "wait" : graph::json_escaped(s.kind)) + "\"";
+    const std::string name = t.wait ? "wait" : json_escaped(s.name);
+    text += ",\n{\"name\": \"" + name + "\", \"cat\": \"" + (t.wait ? "wait" : json_escaped(s.kind)) + "\"";
     text += formatted(", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %s, \"dur\": %s, \"args\": {\"step\": %d",
                       t.worker, json_us(t.begin_ns).c_str(), json_us(t.end_ns - t.begin_ns).c_str(), t.step);
     if (t.wait) {
-      text += ", \"before\": \"" + graph::json_escaped(s.name) + "\"}}";
+      text += ", \"before\": \"" + json_escaped(s.name) + "\"}}";
     } else {
       text += formatted(", \"flops\": %.0f, \"bytes\": %.0f, \"median_us\": %s, \"detail\": \"", s.flops, s.bytes,
                         json_us(static_cast<int64_t>(s.us * 1000)).c_str()) +
-              graph::json_escaped(s.detail) + "\"}}";
+              json_escaped(s.detail) + "\"}}";
     }
   }
   return text + "\n]}\n";

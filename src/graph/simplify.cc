@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ingot/ops.h"
+#include "ingot/ops/ops.h"
+
+namespace ingot {
+extern const Op op_copy;  // what a plan moves elements with
+}
 
 namespace ingot::graph {
 namespace {
@@ -40,35 +44,16 @@ class Replacement {
   std::vector<ValueId> by_;
 };
 
-bool is(const Node& n, const Op& op) { return n.kind == NodeKind::kOp && n.op == &op; }
-const Op& op_named(const char* name) { return *find_op(name); }
-
-// Ops that the passes know by name; looked up once.
-struct Known {
-  const Op &full = op_named("full"), &copy = op_named("copy"), &multiply = op_named("multiply"), &add = op_named("add"),
-           &subtract = op_named("subtract"), &divide = op_named("divide"), &transpose = op_named("transpose"),
-           &permute = op_named("permute"), &reshape = op_named("reshape"), &broadcast_to = op_named("broadcast_to"),
-           &multiply_scalar = op_named("multiply_scalar"), &add_scalar = op_named("add_scalar"),
-           &subtract_scalar = op_named("subtract_scalar"), &divide_scalar = op_named("divide_scalar"),
-           &negative = op_named("negative"), &relu = op_named("relu"), &pow_scalar = op_named("pow_scalar"),
-           &square = op_named("square"), &cross_entropy = op_named("softmax_cross_entropy"),
-           &cross_entropy_grad = op_named("softmax_cross_entropy_grad"),
-           &cross_entropy_pair = op_named("softmax_cross_entropy_with_grad");
-};
-const Known& known() {
-  static const Known k;
-  return k;
-}
-
-// All elements are the same number: a constant seen with strides 0, or of one element.
-bool uniform_value(const Graph& g, ValueId v, double& value) {
-  if (v == kAbsent) return false;
-  const Node& n = g.producer(v);
-  if (n.kind != NodeKind::kBound || !n.constant || n.bound.numel() == 0) return false;
-  for (int a = 0; a < n.bound.rank(); a++)
-    if (n.bound.shape()[a] > 1 && n.bound.strides()[a] != 0) return false;
-  value = load_as_double(n.bound.raw(), n.bound.dtype());
-  return true;
+// The attributes of a fill, but for a shape of one element.
+Attrs of_one_element(const Attrs& fill) {
+  Attrs attrs;
+  for (int i = 0; i < fill.size(); i++) {
+    const Attr& a = fill[i];
+    if (a.kind == Attr::Kind::kInts) attrs.set(a.name, Dims{});
+    if (a.kind == Attr::Kind::kInt) attrs.set(a.name, a.integer);
+    if (a.kind == Attr::Kind::kReal) attrs.set(a.name, a.real);
+  }
+  return attrs;
 }
 
 }  // namespace
@@ -95,16 +80,10 @@ int fold_constants(Graph& graph) {
     int64_t bytes = 0;
     for (int i = 0; i < n.count; i++)
       bytes += graph.symbol(n.first + i).numel() * static_cast<int64_t>(size_of(graph.symbol(n.first + i).dtype()));
-    Attrs attrs = *n.attrs;
-    const bool fills = n.op == &known().full;
+    const bool fills = n.op->role == OpRole::kFill;
     if (!fills && bytes > kMostFolded && n.op->view == nullptr) continue;
-    if (fills) {  // one element, seen as many times as asked for
-      Attrs scalar;
-      scalar.set("shape", Dims{})
-          .set("value", n.attrs->find("value")->real)
-          .set("dtype", n.attrs->find("dtype")->integer);
-      attrs = scalar;
-    }
+    Attrs attrs = *n.attrs;
+    if (fills) attrs = of_one_element(attrs);  // which is then seen as many times as asked for
     std::vector<const Tensor*> pointers;
     pointers.reserve(in.size());
     for (const Tensor& t : in) pointers.push_back(&t);
@@ -120,66 +99,6 @@ int fold_constants(Graph& graph) {
   }
   replace.apply();
   return folded;
-}
-
-int clean_algebra(Graph& graph) {
-  const Known& k = known();
-  int cleaned = 0;
-  Replacement replace(graph);
-  const size_t count = graph.nodes.size();
-  for (size_t id = 0; id < count; id++) {
-    Node& n = graph.nodes[id];
-    if (n.dead || n.kind != NodeKind::kOp || n.is_store() || n.stop_gradient || n.count != 1) continue;
-    for (ValueId& v : n.inputs) v = replace.of(v);
-    const Tensor& out = graph.symbol(n.first);
-    const auto becomes = [&](ValueId v) {
-      if (!(graph.symbol(v).shape() == out.shape()) || graph.symbol(v).dtype() != out.dtype()) return false;
-      if (n.op->view == nullptr) {
-        if (!graph.symbol(v).is_contiguous()) return false;  // readers may rely on the layout
-        // A result is what a bound tensor held at this call; later ones may write to it.
-        const Node& root = graph.producer(graph.root(v));
-        if (root.kind == NodeKind::kBound && !root.constant) return false;
-      }
-      replace.set(n.first, v);
-      n.dead = true;
-      cleaned++;
-      return true;
-    };
-    const auto real = [&](const char* name) { return n.attrs->find(name)->real; };
-    double c = 0;
-    if (n.op == &k.multiply || n.op == &k.divide) {
-      if (uniform_value(graph, n.inputs[1], c) && c == 1 && becomes(n.inputs[0])) continue;
-      if (n.op == &k.multiply && uniform_value(graph, n.inputs[0], c) && c == 1 && becomes(n.inputs[1])) continue;
-    } else if (n.op == &k.subtract) {
-      if (uniform_value(graph, n.inputs[1], c) && c == 0 && !std::signbit(c) && becomes(n.inputs[0])) continue;
-    } else if (n.op == &k.multiply_scalar || n.op == &k.divide_scalar) {
-      if (real("value") == 1 && becomes(n.inputs[0])) continue;
-    } else if (n.op == &k.subtract_scalar) {
-      if (real("value") == 0 && !std::signbit(real("value")) && becomes(n.inputs[0])) continue;
-    } else if (n.op == &k.pow_scalar) {
-      if (real("exponent") == 1 && becomes(n.inputs[0])) continue;
-      if (real("exponent") == 2) {
-        n.op = &k.square;
-        n.attrs = graph.keep(Attrs());
-        cleaned++;
-      }
-    } else if (n.op == &k.negative) {
-      if (const Node& p = graph.producer(n.inputs[0]); is(p, k.negative) && becomes(p.inputs[0])) continue;
-    } else if (n.op == &k.copy) {
-      // A copy of a computed, contiguous value: values never change, so the copy is the value.
-      const Node& root = graph.producer(graph.root(n.inputs[0]));
-      if ((root.kind == NodeKind::kOp || root.constant) && becomes(n.inputs[0])) continue;
-    } else if (n.op == &k.transpose || n.op == &k.permute || n.op == &k.reshape || n.op == &k.broadcast_to) {
-      const Tensor& in = graph.symbol(n.inputs[0]);
-      if (in.shape() == out.shape() && in.strides() == out.strides() && becomes(n.inputs[0])) continue;
-      if (const Node& p = graph.producer(n.inputs[0]); n.op == &k.transpose && is(p, k.transpose) && !p.stop_gradient) {
-        const Tensor& first = graph.symbol(p.inputs[0]);
-        if (first.shape() == out.shape() && first.strides() == out.strides() && becomes(p.inputs[0])) continue;
-      }
-    }
-  }
-  replace.apply();
-  return cleaned;
 }
 
 int drop_dead(Graph& graph) {
@@ -215,7 +134,9 @@ int forward_stores(Graph& graph) {
   int forwarded = 0;
   for (size_t id = 0; id < graph.nodes.size(); id++) {
     Node& n = graph.nodes[id];
-    if (n.dead || !is(n, known().copy) || n.stores.size() != 1 || !n.stores[0].is_contiguous()) continue;
+    if (n.dead || n.kind != NodeKind::kOp || n.op->role != OpRole::kCopy || n.stores.size() != 1 ||
+        !n.stores[0].is_contiguous())
+      continue;
     // Through views that only rename the axes of a contiguous value, to the op that computes it.
     ValueId v = n.inputs[0];
     while (graph.producer(v).is_view() && graph.symbol(v).is_contiguous() &&
@@ -250,63 +171,13 @@ int forward_stores(Graph& graph) {
   return forwarded;
 }
 
-int pair_cross_entropy(Graph& graph) {
-  const Known& k = known();
-  int pairs = 0;
-  Replacement replace(graph);
-  for (size_t id = 0; id < graph.nodes.size(); id++) {
-    Node& backward = graph.nodes[id];
-    if (backward.dead || !is(backward, k.cross_entropy_grad) || backward.is_store()) continue;
-    for (size_t at = 0; at < id; at++) {
-      Node& forward = graph.nodes[at];
-      if (forward.dead || !is(forward, k.cross_entropy) || forward.is_store()) continue;
-      if (forward.inputs[0] != backward.inputs[0] || forward.inputs[1] != backward.inputs[1]) continue;
-      if (forward.after != backward.after) continue;
-      // The pair runs where the loss was computed: what scales the gradient must be there by then.
-      const ValueId scale = backward.inputs[2];
-      const NodeId maker = graph.value(graph.root(scale)).node;
-      if (graph.node(maker).kind == NodeKind::kOp && maker >= static_cast<NodeId>(at)) continue;
-      const ValueId loss = forward.first, gradient = backward.first;
-      forward.op = &k.cross_entropy_pair;
-      forward.inputs.push_back(scale);
-      forward.first = static_cast<ValueId>(graph.values.size());
-      forward.count = 2;
-      graph.values.push_back({static_cast<NodeId>(at), 0, graph.symbol(loss)});
-      graph.values.push_back({static_cast<NodeId>(at), 1, graph.symbol(gradient)});
-      replace.set(loss, forward.first);
-      replace.set(gradient, forward.first + 1);
-      backward.dead = true;
-      for (Node& other : graph.nodes)  // what waited for the gradient waits for the pair
-        for (NodeId& a : other.after)
-          if (a == static_cast<NodeId>(id)) a = static_cast<NodeId>(at);
-      pairs++;
-      break;
-    }
-  }
-  replace.apply();
-  return pairs;
+int count_views(Graph& graph) {
+  int views = 0;
+  for (const Node& n : graph.nodes) views += !n.dead && n.is_view();
+  return views;
 }
 
-int absorb_relu(Graph& graph) {
-  int absorbed = 0;
-  Replacement replace(graph);
-  const std::vector<int> uses = count_uses(graph);
-  for (Node& n : graph.nodes) {
-    if (n.dead || n.is_store() || !is(n, known().relu)) continue;
-    Node& maker = graph.node(graph.value(n.inputs[0]).node);
-    if (maker.kind != NodeKind::kOp || !maker.op->takes_relu || n.inputs[0] != maker.first || maker.is_store())
-      continue;
-    if (uses[static_cast<size_t>(maker.first)] != 1 || maker.attrs->find(kRelu) != nullptr) continue;
-    maker.attrs = graph.keep(Attrs(*maker.attrs).set(kRelu, true));
-    replace.set(n.first, maker.first);
-    n.dead = true;
-    absorbed++;
-  }
-  replace.apply();
-  return absorbed;
-}
-
-void copy_views(Graph& graph) {
+int copy_views(Graph& graph) {
   // A view of a tensor of the user's must go on seeing what is written to it.
   const auto copied = [](const Graph& g, const Node& n) {
     if (n.dead || !n.is_view()) return false;
@@ -321,7 +192,7 @@ void copy_views(Graph& graph) {
     nodes.push_back(n);
     if (!copied(graph, n)) continue;
     Node copy;
-    copy.op = &known().copy;
+    copy.op = &op_copy;
     copy.attrs = graph.keep(Attrs());
     copy.inputs = {n.first};
     copy.scope = n.scope;
@@ -342,6 +213,32 @@ void copy_views(Graph& graph) {
   }
   replace.apply();
   for (const auto& [view, node] : copies) graph.node(node).inputs = {view};
+  for (const Node& n : graph.nodes) {  // a view of a view is now a view of a copy: other strides
+    if (n.dead || !n.is_view()) continue;
+    const Tensor* in[] = {&graph.symbol(n.inputs[0])};
+    const Tensor view = n.op->view({*n.op, in, *n.attrs});
+    graph.values[static_cast<size_t>(n.first)].symbol =
+        Tensor::symbolic(&graph, n.first, view.dtype(), view.shape(), view.strides());
+  }
+  return count_views(graph);
+}
+
+void own_outputs(Graph& g) {
+  for (Graph::Output& o : g.outputs) {
+    const Node& root = g.producer(g.root(o.value));
+    if (root.kind != NodeKind::kInput && !root.constant) continue;
+    const Tensor s = g.symbol(o.value);
+    Node copy;
+    copy.op = &op_copy;
+    copy.attrs = g.keep(Attrs());
+    copy.inputs = {o.value};
+    copy.first = static_cast<ValueId>(g.values.size());
+    copy.scope = g.keep(std::string_view("result"));
+    g.values.push_back({static_cast<NodeId>(g.nodes.size()), 0,
+                        Tensor::symbolic(&g, copy.first, s.dtype(), s.shape(), contiguous_strides(s.shape()))});
+    o.value = copy.first;
+    g.nodes.push_back(std::move(copy));
+  }
 }
 
 }  // namespace ingot::graph

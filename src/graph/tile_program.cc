@@ -48,12 +48,12 @@ void TileProgram::prepare(const Dims& shape, int cut) {
   std::vector<Dims> steps;  // in bytes, per operand
   operands_.assign(static_cast<size_t>(count), {});
   for (int k = 0; k < count; k++) {
-    const Tensor& t = externals[static_cast<size_t>(k)];
-    operands_[static_cast<size_t>(k)].bytes = static_cast<int64_t>(size_of(t.dtype()));
+    const Operand& t = externals[static_cast<size_t>(k)];
+    operands_[static_cast<size_t>(k)].bytes = t.element();
     Dims s = Dims::filled(rank, 0);
-    const int shift = rank - t.rank();
+    const int shift = rank - t.shape.size();
     for (int a = shift; a < rank; a++)
-      if (t.shape()[a - shift] != 1) s[a] = t.strides()[a - shift] * operands_[static_cast<size_t>(k)].bytes;
+      if (t.shape[a - shift] != 1) s[a] = t.strides[a - shift] * operands_[static_cast<size_t>(k)].bytes;
     steps.push_back(s);
   }
   // Merge neighbouring axes where every operand allows it; axes of size 1 go.
@@ -87,7 +87,7 @@ void TileProgram::prepare(const Dims& shape, int cut) {
   for (const Instruction& i : code)
     if (i.out.external) operands_[static_cast<size_t>(i.out.index)].written = true;
   for (int k = 0; k < count; k++) {
-    Operand& o = operands_[static_cast<size_t>(k)];
+    Walk& o = operands_[static_cast<size_t>(k)];
     const Dims& s = merged[static_cast<size_t>(k)];
     o.inner = size.empty() ? o.bytes : s.back();
     bool still = o.inner == 0;
@@ -120,7 +120,7 @@ void TileProgram::prepare(const Dims& shape, int cut) {
         i.scalars |= 1u << k;
   }
   // A gathered operand needs a buffer; so does a direct one of short rows when only some columns are asked for.
-  for (Operand& o : operands_)
+  for (Walk& o : operands_)
     if (o.access == Access::kGathered || (short_rows_ && o.access == Access::kDirect)) o.buffer = buffers_++;
   tile_ = kTileBytes / widest;
   find_chains();
@@ -135,42 +135,11 @@ namespace {
 
 static_assert(TileProgram::kExternals + TileProgram::kRegisters <= kernels::kMostArrays);
 
-using kernels::ChainOp;
 using kernels::ChainStep;
 
-// How an op runs in a chain: with its first input in the registers, or with its second; and what its params are.
-struct ChainForm {
-  const char* op;
-  ChainOp with_first, with_second;
-  enum { kUnary, kBinary, kConstant, kFactor, kClamp } kind;
-};
-constexpr ChainForm kChainForms[] = {
-    {"add", ChainOp::kAdd, ChainOp::kAdd, ChainForm::kBinary},
-    {"subtract", ChainOp::kSubtract, ChainOp::kSubtractFrom, ChainForm::kBinary},
-    {"multiply", ChainOp::kMultiply, ChainOp::kMultiply, ChainForm::kBinary},
-    {"divide", ChainOp::kDivide, ChainOp::kDivideInto, ChainForm::kBinary},
-    {"minimum", ChainOp::kMinimum, ChainOp::kMinimumOf, ChainForm::kBinary},
-    {"maximum", ChainOp::kMaximum, ChainOp::kMaximumOf, ChainForm::kBinary},
-    {"relu_grad", ChainOp::kReluGradOf, ChainOp::kReluGrad, ChainForm::kBinary},
-    {"add_scaled", ChainOp::kAddScaled, ChainOp::kAddToScaled, ChainForm::kFactor},
-    {"add_scalar", ChainOp::kAdd, ChainOp::kAdd, ChainForm::kConstant},
-    {"subtract_scalar", ChainOp::kSubtract, ChainOp::kSubtract, ChainForm::kConstant},
-    {"multiply_scalar", ChainOp::kMultiply, ChainOp::kMultiply, ChainForm::kConstant},
-    {"divide_scalar", ChainOp::kDivide, ChainOp::kDivide, ChainForm::kConstant},
-    {"clamp", ChainOp::kLimitBelow, ChainOp::kLimitAbove, ChainForm::kClamp},
-    {"relu", ChainOp::kRelu, ChainOp::kRelu, ChainForm::kUnary},
-    {"negative", ChainOp::kNegate, ChainOp::kNegate, ChainForm::kUnary},
-    {"abs", ChainOp::kAbs, ChainOp::kAbs, ChainForm::kUnary},
-    {"square", ChainOp::kSquare, ChainOp::kSquare, ChainForm::kUnary},
-    {"sqrt", ChainOp::kSqrt, ChainOp::kSqrt, ChainForm::kUnary},
-    {"reciprocal", ChainOp::kReciprocal, ChainOp::kReciprocal, ChainForm::kUnary},
-};
-
-const ChainForm* chain_form(const TileProgram::Instruction& i) {
-  if (i.type != kF32 && i.type != kF64) return nullptr;
-  for (const ChainForm& f : kChainForms)
-    if (std::strcmp(f.op, i.name) == 0) return &f;
-  return nullptr;
+const kernels::ChainForm* chain_form(const TileProgram::Instruction& i) {
+  if (i.chain == nullptr || i.param_count > kernels::kMostChainParams) return nullptr;
+  return i.type == kF32 ? &i.chain->f32 : i.type == kF64 ? &i.chain->f64 : nullptr;
 }
 
 bool same(const TileProgram::Slot& a, const TileProgram::Slot& b) {
@@ -208,52 +177,32 @@ void TileProgram::find_chains() {
     piece.type = code[first].type;
     piece.count = static_cast<int>(last - first);
     Slot held;  // whose value is in the registers
+    const auto move = [&](ChainStep::Kind kind, const Slot& slot, bool repeated) {
+      ChainStep s;
+      s.kind = kind;
+      s.operand = array(slot);
+      s.repeated = repeated;
+      piece.chain.push_back(s);
+    };
     for (size_t i = first; i < last; i++) {
       const Instruction& c = code[i];
-      const ChainForm& form = *chain_form(c);
-      const auto operand = [&](ChainOp op, int k) {
-        ChainStep s{op};
-        s.operand = array(c.in[k]);
-        s.repeated = (c.scalars >> k & 1) != 0;
-        return s;
-      };
       const bool first_held = same(c.in[0], held), second_held = c.inputs == 2 && same(c.in[1], held);
-      const bool by_second = second_held && !first_held;
-      if (!first_held && !second_held) piece.chain.push_back(operand(ChainOp::kLoad, 0));
-      if (first_held && second_held) {  // both inputs are the value: one of them is read from memory
-        ChainStep s{ChainOp::kStore};
-        s.operand = array(held);
-        if (!held.external) piece.chain.push_back(s);
+      if (!first_held && !second_held) move(ChainStep::Kind::kLoad, c.in[0], (c.scalars & 1) != 0);
+      // If both inputs are the value, one of them is read from memory.
+      if (first_held && second_held && !held.external) move(ChainStep::Kind::kStore, held, false);
+      ChainStep step;
+      step.form = chain_form(c);
+      step.second = second_held && !first_held;
+      if (const int other = step.second ? 0 : 1; c.inputs == 2) {
+        step.operand = array(c.in[other]);
+        step.repeated = (c.scalars >> other & 1) != 0;
       }
-      ChainStep step{by_second ? form.with_second : form.with_first};
-      switch (form.kind) {
-        case ChainForm::kUnary: break;
-        case ChainForm::kBinary: step = operand(step.op, by_second ? 0 : 1); break;
-        case ChainForm::kFactor:
-          step = operand(step.op, by_second ? 0 : 1);
-          step.factor = c.params[0];
-          break;
-        case ChainForm::kConstant:
-        case ChainForm::kClamp:
-          step.op = form.with_first;
-          step.constant = true;
-          step.value = c.params[0];
-          break;
-      }
+      std::copy_n(c.params, c.param_count, step.params);
       piece.chain.push_back(step);
-      if (form.kind == ChainForm::kClamp) {
-        step.op = form.with_second;
-        step.value = c.params[1];
-        piece.chain.push_back(step);
-      }
       held = c.out;
       const bool next_takes_it =
           i + 1 < last && (same(code[i + 1].in[0], held) || (code[i + 1].inputs == 2 && same(code[i + 1].in[1], held)));
-      if (held.external || read_after(i, next_takes_it ? i + 1 : i)) {
-        ChainStep s{ChainOp::kStore};
-        s.operand = array(held);
-        piece.chain.push_back(s);
-      }
+      if (held.external || read_after(i, next_takes_it ? i + 1 : i)) move(ChainStep::Kind::kStore, held, false);
     }
     pieces_.push_back(std::move(piece));
     first = last;
@@ -261,11 +210,11 @@ void TileProgram::find_chains() {
 }
 
 int64_t TileProgram::pitch(int external) const {
-  const Operand& o = operands_[static_cast<size_t>(external)];
+  const Walk& o = operands_[static_cast<size_t>(external)];
   return outer_rank_ == 0 ? 0 : outer_rank_ == 1 ? o.outer[0] : -1;
 }
 
-char* TileProgram::row_start(char* base, const Operand& o, int64_t row) const {
+char* TileProgram::row_start(char* base, const Walk& o, int64_t row) const {
   for (int a = outer_rank_ - 1; a >= 0; a--) {
     base += row % outer_[a] * o.outer[a];
     row /= outer_[a];
@@ -302,14 +251,14 @@ void TileProgram::run_rows(const Rect& rect, char* const* base) const {
     for (int64_t col = rect.col0; col < rect.col1; col += tile_) {
       const int64_t n = std::min(tile_, rect.col1 - col);
       for (size_t k = 0; k < count; k++) {
-        const Operand& o = operands_[k];
+        const Walk& o = operands_[k];
         char* here = start[k] + col * o.inner;
         at[k] = o.access == Access::kGathered ? buffers + o.buffer * kTileBytes : here;
         if (o.access == Access::kGathered && !o.written) copy_run(at[k], o.bytes, here, o.inner, n, o.bytes);
       }
       run_code(at, n, buffers);
       for (size_t k = 0; k < count; k++)
-        if (const Operand& o = operands_[k]; o.written && o.access == Access::kGathered)
+        if (const Walk& o = operands_[k]; o.written && o.access == Access::kGathered)
           copy_run(start[k] + col * o.inner, o.inner, at[k], o.bytes, n, o.bytes);
     }
   }
@@ -324,14 +273,14 @@ void TileProgram::run_blocks(const Rect& rect, char* const* base) const {
   const bool whole = width == cols_;
   for (int64_t row = rect.row0; row < rect.row1; row += rows_per_tile) {
     const int64_t rows = std::min(rows_per_tile, rect.row1 - row);
-    const auto gathered = [&](const Operand& o) {
+    const auto gathered = [&](const Walk& o) {
       return o.access == Access::kGathered || (!whole && o.access == Access::kDirect);
     };
     const auto start = [&](size_t k, int64_t r) {
       return base[k] + (row + r) * operands_[k].outer[0] + rect.col0 * operands_[k].inner;
     };
     for (size_t k = 0; k < count; k++) {
-      const Operand& o = operands_[k];
+      const Walk& o = operands_[k];
       at[k] = gathered(o) ? buffers + o.buffer * kTileBytes : start(k, 0);
       if (!gathered(o) || o.written) continue;
       for (int64_t r = 0; r < rows; r++)
@@ -339,7 +288,7 @@ void TileProgram::run_blocks(const Rect& rect, char* const* base) const {
     }
     run_code(at, rows * width, buffers);
     for (size_t k = 0; k < count; k++) {
-      const Operand& o = operands_[k];
+      const Walk& o = operands_[k];
       if (!o.written || !gathered(o)) continue;
       for (int64_t r = 0; r < rows; r++)
         copy_run(start(k, r), o.inner, at[k] + r * width * o.bytes, o.bytes, width, o.bytes);
@@ -347,22 +296,23 @@ void TileProgram::run_blocks(const Rect& rect, char* const* base) const {
   }
 }
 
-void TileProgram::run(const Rect& rect) const {
+void TileProgram::run(const Rect& rect, void* const* at) const {
   if (rect.empty()) return;
   char* base[kExternals];
-  for (size_t k = 0; k < externals.size(); k++) base[k] = static_cast<char*>(externals[k].raw());
+  for (size_t k = 0; k < externals.size(); k++) base[k] = static_cast<char*>(at[k]);
   short_rows_ ? run_blocks(rect, base) : run_rows(rect, base);
 }
 
-void TileProgram::run_into(int external, void* to, const Rect& rect) const {
+void TileProgram::run_into(int external, void* to, const Rect& rect, void* const* at) const {
   if (rect.empty()) return;
   char* base[kExternals];
-  for (size_t k = 0; k < externals.size(); k++) base[k] = static_cast<char*>(externals[k].raw());
-  const Operand& o = operands_[static_cast<size_t>(external)];
-  const uintptr_t before = reinterpret_cast<uintptr_t>(row_start(base[external], o, rect.row0)) -
-                           reinterpret_cast<uintptr_t>(base[external]);
-  base[external] =
-      reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(to) - before - static_cast<uintptr_t>(rect.col0 * o.inner));
+  for (size_t k = 0; k < externals.size(); k++) base[k] = static_cast<char*>(at[k]);
+  // Where row 0, column 0 would be: an address that nobody looks at.
+  const Walk& o = operands_[static_cast<size_t>(external)];
+  int64_t before = rect.col0 * o.inner;
+  for (int64_t a = outer_rank_ - 1, row = rect.row0; a >= 0; row /= outer_[a], a--)
+    before += row % outer_[a] * o.outer[a];
+  base[external] = reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(to) - static_cast<uintptr_t>(before));
   short_rows_ ? run_blocks(rect, base) : run_rows(rect, base);
 }
 

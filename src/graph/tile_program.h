@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "ingot/op.h"
-#include "ingot/tensor.h"
+#include "graph/program.h"
+#include "ingot/base/tensor.h"
+#include "ingot/ops/op.h"
 #include "kernels/chain.h"
 
 namespace ingot::graph {
@@ -18,15 +19,12 @@ struct Rect {
 
 class TileProgram {
  public:
-  /// What an instruction reads or writes: an operand in memory, or a register.
-  struct Slot {
-    int index = -1;
-    bool external = false;
-  };
+  using Slot = Chain::Slot;
   struct Instruction {
     const char* name = "";
     TileFn fn = nullptr;
-    DType type = kF32;  // of the inputs (of a mask: of the others)
+    const ChainForms* chain = nullptr;  // null: the op has no form for registers
+    DType type = kF32;                  // of the inputs (of a mask: of the others)
     int inputs = 0;
     Slot in[3];
     Slot out;
@@ -36,7 +34,7 @@ class TileProgram {
   };
   static constexpr int kRegisters = 10, kExternals = 16;
 
-  std::vector<Tensor> externals;  // operands in memory; whoever builds the program fills them in
+  std::vector<Operand> externals;  // layouts of what is in memory; where it is, each run says
   std::vector<Instruction> code;
   int registers = 0;
 
@@ -48,20 +46,21 @@ class TileProgram {
 
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
-  void run(const Rect& rect) const;
+  /// `at` has the addresses of the externals.
+  void run(const Rect& rect, void* const* at) const;
   /// The same with the rectangle's first element of operand `external` at `to`.
-  void run_into(int external, void* to, const Rect& rect) const;
+  void run_into(int external, void* to, const Rect& rect, void* const* at) const;
   /// Bytes between rows of an operand, or -1 if its rows do not follow each other at one distance.
   int64_t pitch(int external) const;
   /// Do the columns of an operand follow each other without gaps?
   bool dense_columns(int external) const {
-    const Operand& o = operands_[static_cast<size_t>(external)];
+    const Walk& o = operands_[static_cast<size_t>(external)];
     return o.inner == o.bytes;
   }
 
  private:
   enum class Access : uint8_t { kDirect, kRepeated, kGathered };
-  struct Operand {
+  struct Walk {
     Access access = Access::kDirect;
     bool written = false;
     int buffer = -1;               // where a gathered operand's tile is put together
@@ -73,7 +72,7 @@ class TileProgram {
   void run_blocks(const Rect& rect, char* const* base) const;
   void run_code(char* const* at, int64_t n, char* buffers) const;
   void find_chains();
-  char* row_start(char* base, const Operand& o, int64_t row) const;
+  char* row_start(char* base, const Walk& o, int64_t row) const;
 
   int outer_rank_ = 0;
   int64_t outer_[kMaxRank] = {};
@@ -81,7 +80,7 @@ class TileProgram {
   int64_t tile_ = 512;  // elements
   int buffers_ = 0;
   bool short_rows_ = false;  // tiles span several rows
-  std::vector<Operand> operands_;
+  std::vector<Walk> operands_;
   // The code in pieces: one instruction by its tile kernel, or several that stay in the processor's registers.
   struct Piece {
     size_t first = 0;

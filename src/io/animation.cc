@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "ingot/error.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "io/source.h"
 
 namespace ingot::io {
 
@@ -19,7 +19,7 @@ Frames frames_of(const std::string& op, const Tensor& frames, const AnimationOpt
                 std::to_string(scale) + " times as large — sides are at most " + std::to_string(longest_side));
   for (const double seconds : {options.seconds, options.last_seconds})
     if (!(seconds >= 0 && seconds <= 60)) throw Error(op + ": a frame is shown for 0 to 60 seconds");
-  const Tensor small = contiguous(frames);
+  const Tensor small = row_major(frames);
   Frames out{n, h * scale, w * scale, small};
   if (scale == 1) return out;
   out.pixels = Tensor::empty({n, h * scale, w * scale, 3}, kU8);

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "ingot/io.h"
+#include "ingot/io/io.h"
 
 namespace ingot::io {
 

@@ -1,7 +1,7 @@
 // Animated PNG: an ordinary PNG of the first frame, with chunks beside it that libpng passes over.
 #include <zlib.h>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 #include "io/animation.h"
 
 namespace ingot::io {

@@ -4,8 +4,9 @@
 #include <cstdlib>
 #include <limits>
 
-#include "ingot/error.h"
-#include "ingot/io.h"
+#include "ingot/base/error.h"
+#include "ingot/base/text.h"
+#include "ingot/io/io.h"
 #include "io/unpack.h"
 
 namespace ingot::io {
@@ -16,13 +17,6 @@ struct Field {
   uint64_t line = 1, column = 1;      // where it begins; columns count fields
   bool quoted = false, last = false;  // last: of its row
 };
-
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 // Field after field; lines without any are passed over.
 class Scanner {
@@ -98,7 +92,7 @@ bool is_missing(std::string_view text) {
 }
 
 template <class T>
-bool parse_number(std::string_view text, T& value) {
+bool parse_field(std::string_view text, T& value) {
   text = trimmed(text);
   if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -143,7 +137,7 @@ class TableReader {
       if (rows_ == 0) {
         columns_ = static_cast<int64_t>(field.column);
         double number = 0;
-        words_ = words_ || (!is_missing(field.text) && !parse_number(field.text, number));
+        words_ = words_ || (!is_missing(field.text) && !parse_field(field.text, number));
       }
       if (field.last) {
         if (static_cast<int64_t>(field.column) != columns_)
@@ -174,12 +168,12 @@ class TableReader {
     }
     if (is_float(options_.dtype)) {
       double value = 0;
-      if (!parse_number(field.text, value)) source_.fail(place(field) + in_quotes(field.text) + " is not a number");
+      if (!parse_field(field.text, value)) source_.fail(place(field) + in_quotes(field.text) + " is not a number");
       return store_from_double(to, options_.dtype, value);
     }
     int64_t value = 0;
     const bool narrow = options_.dtype == kI32;
-    if (!parse_number(field.text, value) || (narrow && value != static_cast<int32_t>(value)))
+    if (!parse_field(field.text, value) || (narrow && value != static_cast<int32_t>(value)))
       source_.fail(place(field) + in_quotes(field.text) + " is not a whole number of " + (narrow ? "32" : "64") +
                    " bits");
     if (narrow)

@@ -1,16 +1,10 @@
 // TensorBoard's event files: records of a length, its checksum, an Event in protobuf's encoding and its checksum.
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <bit>
-#include <cerrno>
 #include <chrono>
 
-#include "ingot/error.h"
-#include "ingot/io.h"
+#include "ingot/base/error.h"
+#include "ingot/io/io.h"
 #include "io/crc.h"
-#include "io/file.h"
 #include "io/source.h"
 
 namespace ingot::io {
@@ -72,34 +66,18 @@ uint64_t whole_records(Source& source) {
   return end;
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw Error("events: cannot write " + path + ": " + why);
-}
-
 }  // namespace
 
-EventFile::EventFile(const std::string& path) : path_(path) {
-  fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (fd_ < 0) refuse(path, std::strerror(errno));
-  try {
-    if (flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) refuse(path, "another process is at work on it");
-    FileSource file("events", path);
-    const uint64_t end = whole_records(file);
-    if (end == 0 && file.size() > 256) refuse(path, "it is no event file — choose another name");
-    if (ftruncate(fd_, static_cast<off_t>(end)) != 0) refuse(path, std::strerror(errno));
-    end_ = static_cast<int64_t>(end);
-    if (end == 0) {
-      std::string first = event(-1);
-      put_bytes(first, 3, "brain.Event:2");  // file_version
-      append(first);
-    }
-  } catch (...) {
-    close(fd_);
-    throw;
-  }
+EventFile::EventFile(const std::string& path) : file_("events", path) {
+  FileSource written("events", path);
+  const uint64_t end = whole_records(written);
+  if (end == 0 && written.size() > 256) file_.fail("it is no event file — choose another name");
+  file_.cut(end);
+  if (end > 0) return;
+  std::string first = event(-1);
+  put_bytes(first, 3, "brain.Event:2");  // file_version
+  file_.append(record(first));
 }
-
-EventFile::~EventFile() { close(fd_); }
 
 void EventFile::scalar(std::string_view tag, double value, int64_t step, double seconds) {
   std::string entry, summary, all = event(seconds);
@@ -110,23 +88,7 @@ void EventFile::scalar(std::string_view tag, double value, int64_t step, double 
   put_key(all, 2, kVarint);
   put_varint(all, static_cast<uint64_t>(step));
   put_bytes(all, 5, summary);
-  append(all);
-}
-
-// One call per record, so that a reader at the same time sees whole ones; half a record is taken back.
-void EventFile::append(const std::string& event) {
-  const std::string text = record(event);
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t now = system_calls.write(fd_, text.data() + done, text.size() - done);
-    if (now < 0 && errno == EINTR) continue;
-    if (now <= 0) {
-      const int error = now == 0 ? ENOSPC : errno;
-      const bool taken_back = ftruncate(fd_, end_) == 0;
-      refuse(path_, std::string(std::strerror(error)) + (taken_back ? " (what it had is still there)" : ""));
-    }
-    done += static_cast<size_t>(now);
-  }
-  end_ += static_cast<int64_t>(text.size());
+  file_.append(record(all));
 }
 
 }  // namespace ingot::io

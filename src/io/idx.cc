@@ -1,7 +1,7 @@
 // IDX: two zero bytes, a type, the number of axes, their sizes and the elements, all big-endian.
 #include <bit>
 
-#include "ingot/io.h"
+#include "ingot/io/io.h"
 #include "io/unpack.h"
 
 namespace ingot::io {

@@ -1,38 +1,20 @@
 // Tensors that look at files.
-#include <sys/mman.h>
-
-#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <utility>
 
-#include "ingot/io.h"
+#include "ingot/io/io.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 
 namespace ingot::io {
 namespace {
 
-// Private to this process and writable, so that an `_into` op on a mapped tensor is no crash and changes no file.
-class Mapping {
- public:
-  explicit Mapping(const FileSource& file) : bytes_(file.size()) {
-    start_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.descriptor(), 0);
-    if (start_ == MAP_FAILED) file.fail(std::string("cannot be mapped: ") + std::strerror(errno));
-  }
-  ~Mapping() { munmap(start_, bytes_); }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  std::byte* at(uint64_t offset) const { return static_cast<std::byte*>(start_) + offset; }
-
- private:
-  void* start_;
-  size_t bytes_;
-};
-
+// Mappings are private and writable, so that an `_into` op on a mapped tensor is no crash and changes no file.
 // Elements that do not lie on a multiple of their size cannot be looked at: those are copied.
-Tensor look(const FileSource& file, const std::shared_ptr<Mapping>& mapping, uint64_t offset, const Dims& shape,
+Tensor look(const FileSource& file, const std::shared_ptr<MappedFile>& mapping, uint64_t offset, const Dims& shape,
             DType dtype, const Dims& strides) {
-  std::byte* const start = mapping->at(offset);
+  std::byte* const start = mapping->data() + offset;
   Tensor t;
   if (offset % size_of(dtype) == 0) {
     t = Tensor::wrap(start, shape, dtype, strides, [mapping] {});
@@ -56,13 +38,13 @@ Tensor map_npy(const std::string& path) {
     int64_t step = 1;
     for (int i = 0; i < strides.size(); step *= header.shape[i++]) strides[i] = step;
   }
-  return look(file, std::make_shared<Mapping>(file), file.position(), header.shape, header.dtype, strides);
+  return look(file, std::make_shared<MappedFile>(file.file()), file.position(), header.shape, header.dtype, strides);
 }
 
 SafeTensors map_safetensors(const std::string& path) {
   FileSource file("map_safetensors", path);
   SafeTensorsInfo info = read_directory(file);
-  const auto mapping = std::make_shared<Mapping>(file);
+  const auto mapping = std::make_shared<MappedFile>(file.file());
   SafeTensors result{{}, std::move(info.metadata)};
   for (TensorInfo& t : info.tensors)
     result.tensors.push_back(

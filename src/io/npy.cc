@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "ingot/error.h"
-#include "ingot/io.h"
+#include "ingot/base/error.h"
+#include "ingot/base/text.h"
+#include "ingot/io/io.h"
 
 namespace ingot::io {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <csetjmp>
 
-#include "ingot/error.h"
-#include "ingot/io.h"
+#include "ingot/base/error.h"
+#include "ingot/io/io.h"
 #include "io/unpack.h"
 
 namespace ingot::io {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "ingot/error.h"
-#include "ingot/io.h"
+#include "ingot/base/error.h"
+#include "ingot/io/io.h"
 #include "io/source.h"
 
 namespace ingot::io {

@@ -7,7 +7,8 @@
 #include <optional>
 #include <unordered_set>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
+#include "ingot/base/text.h"
 
 namespace ingot::io {
 namespace {

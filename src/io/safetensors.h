@@ -1,6 +1,6 @@
 // The directory of a safetensors file, for all that read one.
 #pragma once
-#include "ingot/io.h"
+#include "ingot/io/io.h"
 #include "io/source.h"
 
 namespace ingot::io {

@@ -1,17 +1,16 @@
 #include "io/source.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
+#include "ingot/base/numbers.h"
+#include "ingot/base/text.h"
 
 namespace ingot::io {
 
-void Source::fail(const std::string& what) const { throw Error(std::string(format_) + ": " + name_ + ": " + what); }
+void Source::fail(const std::string& what) const {
+  throw Error(ErrorKind::kFile, std::string(format_) + ": " + name_ + ": " + what);
+}
 
 void Source::read(void* out, size_t bytes) {
   if (bytes > left())
@@ -24,30 +23,8 @@ void Source::read(void* out, size_t bytes) {
 
 void MemorySource::take(void* out, size_t bytes) { std::memcpy(out, bytes_.data() + position(), bytes); }
 
-FileSource::FileSource(const char* format, const std::string& path) : Source(format, path) {
-  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not hang us
-  if (fd_ < 0) fail(std::string("cannot be opened: ") + std::strerror(errno));
-  struct stat status = {};
-  const bool known = fstat(fd_, &status) == 0;
-  if (!known || !S_ISREG(status.st_mode)) {
-    close(fd_);
-    fail(known && S_ISDIR(status.st_mode) ? "it is a folder, not a file" : "it is not a regular file");
-  }
-  set_size(static_cast<uint64_t>(status.st_size));
-}
-
-FileSource::~FileSource() { close(fd_); }
-
-void FileSource::take(void* out, size_t bytes) {
-  char* to = static_cast<char*>(out);
-  while (bytes > 0) {
-    const ssize_t done = ::read(fd_, to, bytes);
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail(std::string("cannot be read: ") + std::strerror(errno));
-    if (done == 0) fail("it became shorter while it was read");
-    to += done;
-    bytes -= static_cast<size_t>(done);
-  }
+FileSource::FileSource(const char* format, const std::string& path) : Source(format, path), file_(format, path) {
+  set_size(file_.size());
 }
 
 Tensor read_all(Source& source) {
@@ -108,16 +85,9 @@ bool byte_count(std::span<const int64_t> shape, DType dtype, uint64_t& bytes) {
     if (size < 0) return false;
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) count = 0;
   for (int64_t size : shape)
-    if (count != 0 && (__builtin_mul_overflow(count, size, &count) || count > kMost)) return false;
+    if (count != 0 && (!checked_multiply(count, size, count) || count > kMost)) return false;
   bytes = static_cast<uint64_t>(count) * size_of(dtype);
   return true;
-}
-
-std::string in_quotes(std::string_view text) {
-  constexpr size_t kLongest = 80;
-  std::string result = "\"";
-  for (const char c : text.substr(0, kLongest)) result += static_cast<unsigned char>(c) < 32 || c == 127 ? '?' : c;
-  return result + (text.size() > kLongest ? "…\"" : "\"");
 }
 
 }  // namespace ingot::io

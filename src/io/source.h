@@ -8,7 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "ingot/tensor.h"
+#include "ingot/base/file.h"
+#include "ingot/base/tensor.h"
 
 namespace ingot::io {
 
@@ -67,14 +68,13 @@ class MemorySource : public Source {
 class FileSource : public Source {
  public:
   FileSource(const char* format, const std::string& path);
-  ~FileSource() override;
-  int descriptor() const { return fd_; }
+  const InputFile& file() const { return file_; }
 
  protected:
-  void take(void* out, size_t bytes) override;
+  void take(void* out, size_t bytes) override { file_.read(out, bytes); }
 
  private:
-  int fd_;
+  InputFile file_;
 };
 
 /// All bytes that are left, as u8 [n]: counted memory, and more than the machine has is an Error.
@@ -93,8 +93,5 @@ Tensor row_major(const Tensor& t);
 Tensor to_write(const char* op, const std::string& name, const Tensor& t);
 /// Elements of a shape times bytes of an element; false if that or a size is beyond what files can hold.
 bool byte_count(std::span<const int64_t> shape, DType dtype, uint64_t& bytes);
-
-/// Text of a file in quotes: shortened, and without bytes that would upset a terminal.
-std::string in_quotes(std::string_view text);
 
 }  // namespace ingot::io

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <climits>
 
-#include "ingot/error.h"
-#include "ingot/memory.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/base/text.h"
 
 namespace ingot::io {
 namespace {

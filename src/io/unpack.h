@@ -2,7 +2,7 @@
 #pragma once
 #include <zlib.h>
 
-#include "ingot/io.h"
+#include "ingot/io/io.h"
 #include "io/source.h"
 
 namespace ingot::io {

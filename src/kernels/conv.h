@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ingot/threads.h"
+#include "ingot/base/threads.h"
 
 namespace ingot::kernels {
 

@@ -4,12 +4,10 @@
 #include <cstdint>
 #include <numeric>
 
+#include "ingot/base/numbers.h"
 #include "kernels/conv.h"
 
 namespace ingot::kernels::conv {
-
-inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-inline int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 /// The size of a piece when n is cut into equal pieces of at most `limit`.
 inline int64_t even_piece(int64_t n, int64_t limit) {

@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>
 
-#include "ingot/dtype.h"
-#include "ingot/threads.h"
+#include "ingot/base/dtype.h"
+#include "ingot/base/threads.h"
 
 namespace ingot::kernels {
 

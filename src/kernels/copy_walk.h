@@ -2,11 +2,11 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <utility>
 
-#include "ingot/shape.h"
-#include "ingot/threads.h"
+#include "ingot/base/shape.h"
+#include "ingot/base/threads.h"
+#include "kernels/axes.h"
 
 namespace ingot::kernels {
 
@@ -15,14 +15,10 @@ struct CopyWalk {
   int64_t size[kMaxRank], to[kMaxRank], from[kMaxRank];  // strides in elements, innermost axis last
 
   CopyWalk(const int64_t* shape, const int64_t* to_strides, const int64_t* from_strides, int axes) {
-    for (int a = 0; a < axes; a++) {
-      if (shape[a] == 1) continue;
-      int at = rank++;
-      for (; at > 0 && std::abs(to[at - 1]) < std::abs(to_strides[a]); at--)
-        set(at, size[at - 1], to[at - 1], from[at - 1]);
-      set(at, shape[a], to_strides[a], from_strides[a]);
-    }
-    merge();
+    for (int a = 0; a < axes; a++) set(a, shape[a], to_strides[a], from_strides[a]);
+    int64_t* const steps[] = {to, from};
+    order_axes(axes, size, steps, 2);
+    rank = merge_axes(axes, size, steps, 2);
     while (rank < 2) {  // callers want two axes: a row, and how rows follow
       set(rank, 1, 1, 1);
       for (int a = rank++; a > 0; a--) swap_axes(a - 1, a);
@@ -64,17 +60,6 @@ struct CopyWalk {
 
  private:
   void set(int a, int64_t n, int64_t t, int64_t f) { size[a] = n, to[a] = t, from[a] = f; }
-  void merge() {
-    int kept = 0;
-    for (int a = 0; a < rank; a++) {
-      const bool joins = kept > 0 && to[kept - 1] == to[a] * size[a] && from[kept - 1] == from[a] * size[a];
-      if (joins)
-        set(kept - 1, size[kept - 1] * size[a], to[a], from[a]);
-      else
-        set(kept, size[a], to[a], from[a]), kept++;
-    }
-    rank = kept;
-  }
 };
 
 }  // namespace ingot::kernels

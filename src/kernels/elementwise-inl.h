@@ -1,12 +1,12 @@
 // Loops over one contiguous tile, for element-wise functors. A functor F says what happens to one element:
-//   F::kInputs, kTypes, kToBool      number of inputs, element types, is the result a bool (inherit them from
-//   Elementwise) F::run(d, v…[, params])          on Highway vectors of f32 or f64 (absent: `plain` is used for these
-//   too) F::plain(t…[, params])           on one element; the reference (in double), and the kernel of integer types
+//   F::kInputs, kTypes, kToBool   number of inputs, element types, is the result a bool (inherit from Elementwise)
+//   F::run(d, v…[, params])       on Highway vectors of f32 or f64 (absent: `plain` is used for these too)
+//   F::plain(t…[, params])        on one element; the reference (in double), and the kernel of integer types
 // Every element takes the same path, tail or not, so its bits do not depend on where it stands.
 #include <cstring>
 
-#include "ingot/dtype.h"
-#include "ingot/tile.h"
+#include "ingot/base/dtype.h"
+#include "ingot/base/tile.h"
 
 #if defined(INGOT_KERNELS_ELEMENTWISE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef INGOT_KERNELS_ELEMENTWISE_INL_H_

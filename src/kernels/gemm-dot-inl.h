@@ -113,9 +113,9 @@ void finish_rows(const Gemm<T>& g, int64_t i, int64_t j, int64_t rows, int64_t c
                         .alpha = g.alpha,
                         .add = g.accumulate,
                         .column_bias = g.column_bias != nullptr ? bias : nullptr,
-                        .row_bias = g.row_bias != nullptr ? g.row_bias + i : nullptr};
+                        .row_bias = g.row_bias != nullptr ? g.row_bias + i : nullptr,
+                        .relu = g.activation == Activation::kRelu};
     finish_sums(sums + j0, sums_row, window, out);
-    if (g.activation != Activation::kNone) activate_buffer(window, g.activation);
     deliver(window);
   }
 }

@@ -1,14 +1,11 @@
-// Results that pass through a buffer on their way to c, because c's rows are not whole vectors or lie scattered, or
-// because an activation needs the registers that hold a tile.
+// Results that pass through a buffer on their way to c, because c's rows are not whole vectors or lie scattered.
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/activation.h"
 #include "kernels/gemm-pack-inl.h"
 #include "kernels/gemm-tile-inl.h"
-#include "kernels/math-exp-inl.h"
 
 #if defined(INGOT_KERNELS_GEMM_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef INGOT_KERNELS_GEMM_FINISH_INL_H_
@@ -56,29 +53,6 @@ void deliver(const Window<T>& w) {
   }
 }
 
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V activate(D d, V x, Activation activation) {
-  switch (activation) {
-    case Activation::kNone: return x;
-    case Activation::kRelu: return hn::Max(hn::Zero(d), x);
-    case Activation::kSigmoid: return Sigmoid(d, x);
-    case Activation::kTanh: return Tanh(d, x);
-    case Activation::kGelu: return GeluTanh(d, x);
-    case Activation::kSilu: return Silu(d, x);
-  }
-  return x;
-}
-
-template <class T>
-void activate_buffer(const Window<T>& w, Activation activation) {
-  const hn::ScalableTag<T> d;
-  for (int64_t i = 0; i < w.rows; ++i)
-    for (int64_t j = 0; j < w.columns; j += kLanes<T>) {
-      T* x = w.buffer + i * w.buffer_row + j;
-      hn::StoreU(activate(d, hn::LoadU(d, x), activation), d, x);
-    }
-}
-
 // What finish_tile does in registers, from sums in rows `sums_row` apart to the buffer, which holds c when out.add.
 // Sums and column biases are padded to whole vectors.
 template <class T>
@@ -92,6 +66,7 @@ void finish_sums(const T* HWY_RESTRICT sums, int64_t sums_row, const Window<T>& 
       x = out.add ? hn::MulAdd(x, alpha, hn::LoadU(d, to)) : hn::Mul(x, alpha);
       if (out.column_bias != nullptr) x = hn::Add(x, hn::LoadU(d, out.column_bias + j));
       if (out.row_bias != nullptr) x = hn::Add(x, hn::Set(d, out.row_bias[i]));
+      if (out.relu) x = hn::Max(hn::Zero(d), x);
       hn::StoreU(x, d, to);
     }
 }

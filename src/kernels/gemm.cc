@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/simd.h"
+#include "ingot/base/numbers.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm.cc"
@@ -26,13 +27,10 @@ constexpr int64_t kMostBlockK = 384, kMostBlockM = 192, kMostBlockN = 2048;
 constexpr int64_t kReadInPlace = 64 * 1024;  // an a of that many elements stays in the second cache: no packing
 constexpr int64_t kMostPanelBytes = 128;     // of any target
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
-
 // Equal blocks of at most about `most`, in multiples of `grain`.
 int64_t block_size(int64_t n, int64_t most, int64_t grain) {
-  const int64_t blocks = std::max<int64_t>(1, divide_up(n, most));
-  return round_up(divide_up(n, blocks), grain);
+  const int64_t blocks = std::max<int64_t>(1, ceil_div(n, most));
+  return round_up(ceil_div(n, blocks), grain);
 }
 
 // Blocks of k decide how sums are grouped, so nothing but k decides their size.
@@ -71,7 +69,7 @@ namespace {
 // of a row or two cannot keep the multipliers busy.
 struct RowTiles {
   int64_t count, small, bigger;
-  RowTiles(int64_t rows, int64_t most) : count(divide_up(rows, most)), small(rows / count), bigger(rows % count) {}
+  RowTiles(int64_t rows, int64_t most) : count(ceil_div(rows, most)), small(rows / count), bigger(rows % count) {}
   int64_t rows(int64_t tile_index) const { return small + (tile_index < bigger ? 1 : 0); }
 };
 
@@ -176,7 +174,7 @@ class Tiles {
 
   // The rows of a block times one panel of b.
   void run_panel(int64_t m0, int64_t m, int64_t j, int64_t width, const Depth& depth, Panel<T> panel) {
-    const int64_t vectors = divide_up(width, kLanes<T>);
+    const int64_t vectors = ceil_div(width, kLanes<T>);
     const bool row_major = a_in_place_ && g_.a_col == 1;
     const RowTiles tiles(m, vectors == 1 && a_in_place_ ? 2 * kTileRows : kTileRows);
     const auto kernel_for = [&](int64_t rows, bool keep) {
@@ -184,8 +182,7 @@ class Tiles {
     };
     const TileFn<T> small = kernel_for(tiles.small, false);
     const TileFn<T> bigger = tiles.bigger > 0 ? kernel_for(tiles.small + 1, false) : small;
-    const Activation activation = depth.last ? g_.activation : Activation::kNone;
-    const bool buffered = g_.c_col != 1 || width % kLanes<T> != 0 || activation > Activation::kRelu;
+    const bool buffered = g_.c_col != 1 || width % kLanes<T> != 0;
     HWY_ALIGN T buffer[2 * kTileRows * kLanes<T>], bias[kPanel<T>];
     Output<T> out = output(m0, j, depth);
     Window<T> window{out.c, g_.c_row, g_.c_col, 0, width, buffer, vectors * kLanes<T>};
@@ -206,7 +203,6 @@ class Tiles {
       if (buffered && out.add) fetch(window);
       run_tile(depth.k, a, a_stride, panel.b, panel.b_row, panel.keep, out);
       if (panel.keep != nullptr) panel = {panel.keep, kPanel<T>, nullptr};
-      if (activation > Activation::kRelu) activate_buffer(window, activation);
       if (buffered) {
         deliver(window);
         window.c += rows * g_.c_row;
@@ -238,7 +234,7 @@ bool is_along_k(const Gemm<T>& g) {
 // of them, of b 1 (row-major) or 5.
 template <class T>
 GemmPart part_of(const Gemm<T>& g, int rank, int team_size) {
-  const int64_t size = team_size, panels = divide_up(g.n, kPanel<T>);
+  const int64_t size = team_size, panels = ceil_div(g.n, kPanel<T>);
   const int64_t a_cost = g.m * g.k > kReadInPlace ? 8 : 0, b_cost = g.b_col == 1 ? 1 : 5;
   int64_t best = -1, by_m = 1, by_n = 1;
   if (g.split == GemmSplit::kRows) by_m = size;
@@ -246,8 +242,8 @@ GemmPart part_of(const Gemm<T>& g, int rank, int team_size) {
   for (int64_t rows = 1; rows <= size && g.split == GemmSplit::kAuto; ++rows) {
     for (int64_t columns = size / rows; columns >= 1; --columns) {
       if (size % (rows * columns) != 0) continue;
-      const int64_t m = divide_up(g.m, rows), n = std::min(divide_up(panels, columns) * kPanel<T>, g.n);
-      const int64_t cost = divide_up(g.batch, size / (rows * columns)) * (m * n + m * a_cost + n * b_cost);
+      const int64_t m = ceil_div(g.m, rows), n = std::min(ceil_div(panels, columns) * kPanel<T>, g.n);
+      const int64_t cost = ceil_div(g.batch, size / (rows * columns)) * (m * n + m * a_cost + n * b_cost);
       if (best < 0 || cost < best) best = cost, by_m = rows, by_n = columns;
     }
   }
@@ -303,8 +299,8 @@ void pack_f32(int64_t k, int64_t n, const float* b, int64_t b_row, int64_t b_col
 void pack_f64(int64_t k, int64_t n, const double* b, int64_t b_row, int64_t b_col, double* packed) {
   pack_all(k, n, b, b_row, b_col, packed);
 }
-int64_t packed_columns_f32(int64_t n) { return divide_up(n, kPanel<float>) * kPanel<float>; }
-int64_t packed_columns_f64(int64_t n) { return divide_up(n, kPanel<double>) * kPanel<double>; }
+int64_t packed_columns_f32(int64_t n) { return ceil_div(n, kPanel<float>) * kPanel<float>; }
+int64_t packed_columns_f64(int64_t n) { return ceil_div(n, kPanel<double>) * kPanel<double>; }
 
 GemmPart part_f32(const Gemm<float>& g, int rank, int size) { return part_of(g, rank, size); }
 GemmPart part_f64(const Gemm<double>& g, int rank, int size) { return part_of(g, rank, size); }

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/axes.h"
+
 namespace ingot::kernels {
 namespace {
 
@@ -19,18 +21,8 @@ bool is_empty(const IndexWalk& walk) {
 IndexWalk simplified(const IndexWalk& walk) {
   IndexWalk result;
   result.data_step = walk.data_step;
-  for (int a = 0; a < walk.rank; a++) {
-    const int64_t n = walk.shape[a];
-    if (n == 1) continue;
-    const int last = result.rank - 1;
-    if (last >= 0 && result.values[last] == walk.values[a] * n && result.indices[last] == walk.indices[a] * n &&
-        result.data[last] == walk.data[a] * n) {
-      result.shape[last] *= n;
-      result.values[last] = walk.values[a], result.indices[last] = walk.indices[a], result.data[last] = walk.data[a];
-    } else {
-      result.add_axis(n, walk.values[a], walk.indices[a], walk.data[a]);
-    }
-  }
+  for (int a = 0; a < walk.rank; a++) result.add_axis(walk.shape[a], walk.values[a], walk.indices[a], walk.data[a]);
+  result.rank = merge_axes(result.rank, result.shape, result.values, result.indices, result.data);
   if (result.rank == 0) result.add_axis(1, 0, 0, 0);
   return result;
 }

@@ -2,8 +2,8 @@
 #pragma once
 #include <cstdint>
 
-#include "ingot/shape.h"
-#include "ingot/threads.h"
+#include "ingot/base/shape.h"
+#include "ingot/base/threads.h"
 
 namespace ingot::kernels {
 

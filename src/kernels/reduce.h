@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ingot/threads.h"
+#include "ingot/base/threads.h"
 
 namespace ingot::kernels {
 

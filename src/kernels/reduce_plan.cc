@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "kernels/axes.h"
+
 namespace ingot::kernels {
 namespace {
 
@@ -30,31 +32,13 @@ void flip_negative(Axes& axes, int64_t& in_offset, int64_t& out_offset) {
 
 // Largest step first; a step of 0 (broadcast) counts as the largest, so that the contiguous axis ends up innermost.
 void sort_by_stride(Axes& axes) {
-  const auto before = [&](int a, int b) {
-    const uint64_t x = static_cast<uint64_t>(axes.in[a]) - 1, y = static_cast<uint64_t>(axes.in[b]) - 1;
-    return x > y;
-  };
-  for (int i = 1; i < axes.rank; ++i)
-    for (int a = i; a > 0 && before(a, a - 1); --a) {
-      std::swap(axes.size[a], axes.size[a - 1]);
-      std::swap(axes.in[a], axes.in[a - 1]);
-      std::swap(axes.out[a], axes.out[a - 1]);
-    }
+  int64_t* const steps[] = {axes.in, axes.out};
+  order_axes(axes.rank, axes.size, steps, 2, [&](int a, int b) {
+    return static_cast<uint64_t>(axes.in[a]) - 1 > static_cast<uint64_t>(axes.in[b]) - 1;
+  });
 }
 
-void merge(Axes& axes) {
-  int to = 0;
-  for (int a = 1; a < axes.rank; ++a) {
-    if (axes.in[to] == axes.in[a] * axes.size[a] && axes.out[to] == axes.out[a] * axes.size[a]) {
-      axes.size[to] *= axes.size[a];
-    } else {
-      axes.size[++to] = axes.size[a];
-    }
-    axes.in[to] = axes.in[a];
-    axes.out[to] = axes.out[a];
-  }
-  axes.rank = axes.rank == 0 ? 0 : to + 1;
-}
+void merge(Axes& axes) { axes.rank = merge_axes(axes.rank, axes.size, axes.in, axes.out); }
 
 void at_least_one_axis(Axes& axes, int64_t size) {
   if (axes.rank > 0 && size != 0) return;

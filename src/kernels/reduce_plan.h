@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ingot/threads.h"
+#include "ingot/base/threads.h"
 #include "kernels/reduce.h"
 
 namespace ingot::kernels {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "ingot/threads.h"
+#include "ingot/base/threads.h"
 #include "kernels/reduce_axis.h"
 
 namespace ingot::kernels {

@@ -1,10 +1,10 @@
-#include "ingot/attention.h"
+#include "ingot/nn/attention.h"
 
 #include <cmath>
 
-#include "ingot/functions.h"
-#include "ingot/init.h"
-#include "ingot/ops.h"
+#include "ingot/nn/init.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 #include "nn/checks.h"
 #include "nn/draw.h"
 

@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 
 namespace ingot::nn {
 

@@ -1,7 +1,7 @@
 // Initial values of parameters.
 #pragma once
-#include "ingot/random.h"
-#include "ingot/tensor.h"
+#include "ingot/base/random.h"
+#include "ingot/base/tensor.h"
 
 namespace ingot::nn {
 

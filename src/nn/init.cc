@@ -1,13 +1,13 @@
-#include "ingot/init.h"
+#include "ingot/nn/init.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 #include "nn/draw.h"
 
 namespace ingot::nn::init {

@@ -1,10 +1,10 @@
-#include "ingot/layers.h"
+#include "ingot/nn/layers.h"
 
 #include <cmath>
 
-#include "ingot/functions.h"
-#include "ingot/grad.h"
-#include "ingot/ops.h"
+#include "ingot/graph/grad.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 #include "nn/checks.h"
 #include "nn/draw.h"
 

@@ -1,9 +1,9 @@
 // Convolutions and pooling.
 #include <cmath>
 
-#include "ingot/functions.h"
-#include "ingot/layers.h"
-#include "ingot/ops.h"
+#include "ingot/nn/layers.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 #include "nn/checks.h"
 #include "nn/draw.h"
 

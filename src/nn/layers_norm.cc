@@ -1,7 +1,7 @@
 // Normalisation.
-#include "ingot/functions.h"
-#include "ingot/layers.h"
-#include "ingot/ops.h"
+#include "ingot/nn/layers.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 #include "nn/checks.h"
 
 namespace ingot::nn {

@@ -1,8 +1,8 @@
 // Layers that move elements, and layers made of layers.
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/layers.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/nn/layers.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot::nn {
 

@@ -1,13 +1,13 @@
-#include "ingot/loss.h"
+#include "ingot/nn/loss.h"
 
 #include <limits>
 #include <string>
 #include <utility>
 
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/grad.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/graph/grad.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot::nn {
 namespace {
@@ -177,28 +177,64 @@ Tensor kl_div_loss(const Tensor& log_probabilities, const Tensor& target, Reduct
   return reduced(multiply(t, subtract(log(clamp(t, least, kInfinity)), log_probabilities)), reduction);
 }
 
-const Loss mse{"mse", [](const Tensor& y, const Tensor& t) { return mse_loss(y, t); }, kF32};
-const Loss mae{"mae", [](const Tensor& y, const Tensor& t) { return mae_loss(y, t); }, kF32};
-const Loss cross_entropy{"cross_entropy", [](const Tensor& y, const Tensor& t) { return cross_entropy_loss(y, t); },
-                         kI64};
-const Loss cross_entropy_on_probabilities{
-    "cross_entropy_on_probabilities",
-    [](const Tensor& y, const Tensor& t) { return cross_entropy_on_probabilities_loss(y, t); }, kI64};
-const Loss nll{"nll", [](const Tensor& y, const Tensor& t) { return nll_loss(y, t); }, kI64};
-const Loss bce{"bce", [](const Tensor& y, const Tensor& t) { return bce_loss(y, t); }, kF32};
-const Loss bce_with_logits{"bce_with_logits",
-                           [](const Tensor& y, const Tensor& t) { return bce_with_logits_loss(y, t); }, kF32};
-const Loss kl_div{"kl_div", [](const Tensor& y, const Tensor& t) { return kl_div_loss(y, t, Reduction::kBatchMean); },
-                  kF32};
+namespace {
+
+// Single losses [n, …] as one per sample: their mean, or their sum where the whole loss is a batch mean.
+Tensor per_sample(const Tensor& single, bool sums = false) {
+  if (single.rank() == 1) return single;
+  const Tensor rows = reshape(contiguous(single), {single.size(0), -1});
+  return sums ? sum(rows, {1}) : mean(rows, {1});
+}
+
+// A loss of the form f(result, target, reduction), which is a mean over samples.
+template <class F>
+Loss mean_loss(const char* name, DType target, F f, Reduction reduction = Reduction::kMean) {
+  Loss::Function each;
+  if (const bool sums = reduction == Reduction::kBatchMean; sums || reduction == Reduction::kMean)
+    each = [=](const Tensor& y, const Tensor& t) { return per_sample(f(y, t, Reduction::kNone), sums); };
+  return {name, [=](const Tensor& y, const Tensor& t) { return f(y, t, reduction); }, target, each};
+}
+
+Tensor plain_cross_entropy(const Tensor& y, const Tensor& t, Reduction r) {
+  return cross_entropy_loss(y, t, {.reduction = r});
+}
+
+}  // namespace
+
+Tensor Loss::operator()(const Tensor& result, const Tensor& t, const Tensor& weight) const {
+  if (!each)
+    throw Error(std::string(name) +
+                ": this loss has no weights per sample — give Loss::each, the loss of every sample");
+  const Tensor single = each(result, t);
+  if (!weight.defined() || !(weight.shape() == single.shape()))
+    throw Error(ErrorKind::kShape, std::string(name) + ": weights " +
+                                       (weight.defined() ? to_string(weight.shape()) : "undefined") + " for " +
+                                       to_string(single.shape()) + " samples — give one number per sample");
+  const Tensor w = weight.dtype() == single.dtype() ? weight : to(weight, single.dtype());
+  return divide(sum(multiply(single, w)), maximum(sum(w), full({}, 1e-30, w.dtype())));
+}
+
+const Loss mse = mean_loss("mse", kF32, mse_loss);
+const Loss mae = mean_loss("mae", kF32, mae_loss);
+const Loss cross_entropy = mean_loss("cross_entropy", kI64, plain_cross_entropy);
+const Loss cross_entropy_on_probabilities =
+    mean_loss("cross_entropy_on_probabilities", kI64, cross_entropy_on_probabilities_loss);
+const Loss nll = mean_loss("nll", kI64, nll_loss);
+const Loss bce = mean_loss("bce", kF32, bce_loss);
+const Loss bce_with_logits = mean_loss("bce_with_logits", kF32, bce_with_logits_loss);
+const Loss kl_div = mean_loss("kl_div", kF32, kl_div_loss, Reduction::kBatchMean);
 
 Loss huber(double delta, Reduction reduction) {
-  return {"huber", [=](const Tensor& y, const Tensor& t) { return huber_loss(y, t, delta, reduction); }, kF32};
+  const auto f = [=](const Tensor& y, const Tensor& t, Reduction r) { return huber_loss(y, t, delta, r); };
+  return mean_loss("huber", kF32, f, reduction);
 }
 Loss cross_entropy_with(CrossEntropyOptions options) {
-  return {
-      "cross_entropy",
-      [options = std::move(options)](const Tensor& y, const Tensor& t) { return cross_entropy_loss(y, t, options); },
-      kI64};
+  const auto f = [=](const Tensor& y, const Tensor& t, Reduction r) {
+    CrossEntropyOptions o = options;
+    o.reduction = r;
+    return cross_entropy_loss(y, t, o);
+  };
+  return mean_loss("cross_entropy", kI64, f, options.reduction);
 }
 
 }  // namespace ingot::nn

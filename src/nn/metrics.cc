@@ -1,11 +1,11 @@
-#include "ingot/metrics.h"
+#include "ingot/nn/metrics.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
+#include "ingot/base/text.h"
 
 namespace ingot::nn {
 namespace {
@@ -35,8 +35,7 @@ void require_labels(const char* what, const Tensor& scores, const Tensor& labels
   if (is_float(scores.dtype()) && !shape.empty()) shape.erase(shape.size() - 1);
   const bool right_type = is_index(labels) && (is_float(scores.dtype()) || is_index(scores));
   if (!right_type || (is_float(scores.dtype()) && scores.rank() < 1) || !(labels.shape() == shape))
-    throw Error(std::string(what) + ": " + name(scores.dtype()) + " " + to_string(scores.shape()) + " and labels " +
-                name(labels.dtype()) + " " + to_string(labels.shape()) +
+    throw Error(std::string(what) + ": " + describe(scores) + " and labels " + describe(labels) +
                 " — give scores [n, …, classes], f32 or f64, and one label, i32 or i64, for each row");
 }
 
@@ -85,13 +84,6 @@ double share_within(const char* what, const Tensor& scores, const Tensor& labels
 
 double ratio(int64_t part, int64_t whole) {
   return whole == 0 ? kNaN : static_cast<double>(part) / static_cast<double>(whole);
-}
-
-std::string percent(double share) {
-  if (std::isnan(share)) return "-";
-  char text[16];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-  return text;
 }
 
 void put_right(std::string& line, const std::string& text, size_t width) {

@@ -1,4 +1,4 @@
-#include "ingot/module.h"
+#include "ingot/nn/module.h"
 
 #include <cxxabi.h>
 
@@ -9,9 +9,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "ingot/error.h"
-#include "ingot/ops.h"
-#include "ingot/plan.h"
+#include "ingot/base/error.h"
+#include "ingot/graph/plan.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 #include "nn/draw.h"
 #include "nn/parts.h"
 
@@ -27,6 +28,11 @@ thread_local RandomSource* scope_source = nullptr;
 
 thread_local CallWatch* call_watch = nullptr;
 
+thread_local int clones_under_way = 0;
+
+// parts() tells and changes nothing: it is not const only because who asks may be about to move a handle.
+Module& told(const Module& m) { return const_cast<Module&>(m); }
+
 // Calls a function for every tensor: f(path, tensor, trained, frozen).
 template <class F>
 class EachTensor final : public Parts {
@@ -35,6 +41,20 @@ class EachTensor final : public Parts {
 
  protected:
   void tensor(const std::string& path, Tensor& t, bool trained) override { f_(path, t, trained, in_frozen()); }
+
+ private:
+  F f_;
+};
+
+// Calls a function for every tensor that goes from batch to batch: f(path, tensor).
+template <class F>
+class EachCarried final : public Parts {
+ public:
+  explicit EachCarried(F f) : f_(f) {}
+
+ protected:
+  void tensor(const std::string&, Tensor&, bool) override {}
+  void carried_tensor(const std::string& path, Tensor& t) override { f_(path, t); }
 
  private:
   F f_;
@@ -66,6 +86,9 @@ bool is_new(std::unordered_multimap<const void*, const Tensor*>& known, const Te
 }  // namespace
 
 void set_seed(int64_t seed) { sequence = {seed, 0}; }
+
+SeedScope::SeedScope(int64_t seed) : outer_seed_(sequence.seed), outer_stream_(sequence.stream) { set_seed(seed); }
+SeedScope::~SeedScope() { sequence = {outer_seed_, outer_stream_}; }
 
 RandomKey next_key() { return {static_cast<uint64_t>(sequence.seed), static_cast<uint64_t>(sequence.stream++)}; }
 
@@ -120,7 +143,7 @@ void Parts::carried(std::string_view name, Tensor& t) {
 void Parts::operator()(std::string_view name, Module& child) {
   const size_t length = path_.size();
   const bool frozen = std::exchange(frozen_, child.frozen_);
-  child.name_ = name;
+  if (child.name_ != name) child.name_ = name;
   path_.append(name);
   module(path_, child);
   path_.push_back('.');
@@ -154,31 +177,31 @@ std::vector<Parameter> Module::trainable_parameters() {
   return found;
 }
 
-std::vector<Parameter> Module::named_buffers() {
-  std::vector<Parameter> found;
-  EachTensor each([&](const std::string& path, Tensor& t, bool trained, bool) {
-    if (!trained) found.push_back({path, &t});
-  });
-  each.visit(*this);
+std::vector<NamedTensor> Module::parameters() const {
+  std::vector<NamedTensor> found;
+  for (const Parameter& p : told(*this).named_parameters()) found.push_back({p.name, *p.tensor});
   return found;
 }
 
-std::vector<Parameter> Module::carried_tensors() {
-  class Carried final : public Parts {
-   public:
-    std::vector<Parameter> found;
-
-   protected:
-    void tensor(const std::string&, Tensor&, bool) override {}
-    void carried_tensor(const std::string& path, Tensor& t) override { found.push_back({path, &t}); }
-  } list;
-  list.visit(*this);
-  return std::move(list.found);
+std::vector<NamedTensor> Module::buffers() const {
+  std::vector<NamedTensor> found;
+  EachTensor each([&](const std::string& path, Tensor& t, bool trained, bool) {
+    if (!trained) found.push_back({path, t});
+  });
+  each.visit(told(*this));
+  return found;
 }
 
-int64_t Module::parameter_count() {
+std::vector<NamedTensor> Module::carried_tensors() const {
+  std::vector<NamedTensor> found;
+  EachCarried each([&](const std::string& path, Tensor& t) { found.push_back({path, t}); });
+  each.visit(told(*this));
+  return found;
+}
+
+int64_t Module::parameter_count() const {
   int64_t count = 0;
-  for (const Parameter& p : named_parameters()) count += p.tensor->numel();
+  for (const NamedTensor& p : parameters()) count += p.tensor.numel();
   return count;
 }
 
@@ -210,23 +233,58 @@ std::vector<Module*> Module::modules() {
   return all;
 }
 
-void Module::to(DType dtype) {
-  if (!is_float(dtype)) throw Error(std::string("to: modules compute in f32 or f64, not in ") + ingot::name(dtype));
-  std::vector<std::pair<Tensor, Tensor>> done;  // what is shared stays so
-  EachTensor each([&](const std::string&, Tensor& t, bool, bool) {
-    if (!is_float(t.dtype()) || t.dtype() == dtype) return;
+namespace {
+
+// Puts something else in the place of every tensor of a model for which `make` makes one, and keeps shared what is.
+template <class F>
+void replace_tensors(Module& model, F make) {
+  std::vector<std::pair<Tensor, Tensor>> done;
+  const auto replace = [&](Tensor& t) {
     for (const auto& [before, after] : done)
       if (same_elements(before, t)) {
         t = after;
         return;
       }
-    const Tensor converted = ingot::to(t, dtype);
-    done.emplace_back(t, converted);
-    t = converted;
+    const Tensor made = make(t);
+    if (!made.defined()) return;
+    done.emplace_back(t, made);
+    t = made;
+  };
+  EachTensor each([&](const std::string&, Tensor& t, bool, bool) { replace(t); });
+  each.visit(model);
+  EachCarried carried([&](const std::string&, Tensor& t) { replace(t); });
+  carried.visit(model);
+}
+
+}  // namespace
+
+void Module::to(DType dtype) {
+  if (!is_float(dtype))
+    throw Error(ErrorKind::kType, std::string("to: modules compute in f32 or f64, not in ") + ingot::name(dtype));
+  replace_tensors(*this, [&](const Tensor& t) {
+    return is_float(t.dtype()) && t.dtype() != dtype ? ingot::to(t, dtype) : Tensor();
   });
-  each.visit(*this);
-  for (const Parameter& carried : carried_tensors())
-    if (carried.tensor->dtype() != dtype) *carried.tensor = ingot::to(*carried.tensor, dtype);
+}
+
+Module::Module(const Module& other) : training_(other.training_), frozen_(other.frozen_), name_(other.name_) {
+  if (clones_under_way == 0)
+    throw Error(
+        "module: copied — a copy would share its parameters until one of them is trained; take nn::clone(net) for an "
+        "independent one, std::move(net) to hand it over, or a reference");
+}
+
+detail::Cloning::Cloning() { clones_under_way++; }
+detail::Cloning::~Cloning() { clones_under_way--; }
+bool detail::cloning() { return clones_under_way > 0; }
+
+void detail::make_independent(Module& copy, const Module& original) {
+  const std::vector<Module*> theirs = told(original).modules();
+  const std::unordered_set<const Module*> known(theirs.begin(), theirs.end());
+  for (const Module* m : copy.modules())
+    if (known.contains(m))
+      throw Error("clone: the part \"" + m->name() + "\" (" + m->kind() +
+                  ") is held by a pointer, and both would share it — hold it by value, or as an nn::LayerPtr");
+  replace_tensors(copy, [](const Tensor& t) { return ingot::clone(t); });
 }
 
 // The class's name as it was written: without namespaces and template arguments.
@@ -260,13 +318,32 @@ Tensor Layer::operator()(const Tensor& x) {
     here.result(y);
     return y;
   } catch (const Error& e) {
-    throw Error((name().empty() ? kind() : name() + " (" + kind() + ")") + ": " + e.what());
+    throw Error(e.kind(), (name().empty() ? kind() : name() + " (" + kind() + ")") + ": " + e.what());
   }
 }
 
-void LayerList::append(std::shared_ptr<Layer> layer) {
+void LayerPtr::check() const {
+  if (layer_ == nullptr) throw Error("layer: a null pointer — make it with std::make_shared<nn::Linear>(…)");
+}
+
+LayerPtr::LayerPtr(const LayerPtr& other) : layer_(other.layer_), copy_(other.copy_) {
+  if (!detail::cloning() || layer_ == nullptr) return;
+  layer_ = copy_ != nullptr ? copy_(*other.layer_) : nullptr;
+  if (layer_ == nullptr)
+    throw Error("clone: the layer \"" + other.layer_->name() + "\" (" + other.layer_->kind() +
+                ") was added as a pointer to a base class — add a std::shared_ptr to the layer's own class");
+}
+
+void LayerList::append(LayerPtr layer) {
   layer->name_ = std::to_string(layers_.size());
   layers_.push_back(std::move(layer));
+}
+
+Layer& LayerList::operator[](size_t i) {
+  if (i >= layers_.size())
+    throw Error(kind() + ": layer " + std::to_string(i) + " of " + std::to_string(layers_.size()) +
+                " — they are numbered from 0");
+  return *layers_[i];
 }
 
 void LayerList::parts(Parts& p) {

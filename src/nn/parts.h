@@ -1,6 +1,6 @@
 // What the files of modules share.
 #pragma once
-#include "ingot/module.h"
+#include "ingot/nn/module.h"
 
 namespace ingot::nn {
 

@@ -1,10 +1,11 @@
-#include "ingot/recurrent.h"
+#include "ingot/nn/recurrent.h"
 
 #include <cmath>
 
-#include "ingot/functions.h"
-#include "ingot/grad.h"
-#include "ingot/ops.h"
+#include "ingot/graph/grad.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
+#include "ingot/ops/plumbing.h"
 #include "nn/checks.h"
 #include "nn/draw.h"
 

@@ -1,11 +1,11 @@
-#include "ingot/schedule.h"
+#include "ingot/nn/schedule.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <string>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 
 namespace ingot::schedule {
 namespace {

@@ -2,9 +2,10 @@
 #include <set>
 #include <unordered_map>
 
-#include "ingot/error.h"
-#include "ingot/module.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/base/text.h"
+#include "ingot/nn/module.h"
+#include "ingot/ops/ops.h"
 #include "nn/parts.h"
 
 namespace ingot::nn {
@@ -25,9 +26,9 @@ class Handles final : public Parts {
     const Tensor* tensor;
     bool trained;
   };
-  const std::vector<Handle>& of(Module& m) {
+  const std::vector<Handle>& of(const Module& m) {
     found_.clear();
-    visit(m);
+    visit(const_cast<Module&>(m));  // parts() changes nothing
     return found_;
   }
 
@@ -40,33 +41,31 @@ class Handles final : public Parts {
 
 bool is_real(DType t) { return is_float(t) || t == kF16 || t == kBF16; }
 
-std::string described(const Tensor& t) { return std::string(name(t.dtype())) + " " + to_string(t.shape()); }
-
 // "missing a, b": the first few of a list.
 void put_list(std::string& text, const char* what, const std::vector<std::string>& names) {
   if (names.empty()) return;
   constexpr size_t kMost = 12;
   text += (text.empty() ? "" : "; ") + std::string(what) + " ";
-  for (size_t i = 0; i < std::min(names.size(), kMost); i++) text += (i == 0 ? "" : ", ") + names[i];
+  text += join(std::span(names).first(std::min(names.size(), kMost)));
   if (names.size() > kMost) text += ", and " + std::to_string(names.size() - kMost) + " more";
 }
 
-[[noreturn]] void fail_copy(Module& dst, Module& src) {
+[[noreturn]] void fail_copy(const Module& dst, const Module& src) {
   const std::vector<NamedTensor> to = dst.state_dict(), from = src.state_dict();
   for (size_t i = 0; i < std::min(to.size(), from.size()); i++)
     if (to[i].name != from[i].name || !(to[i].tensor.shape() == from[i].tensor.shape()) ||
         to[i].tensor.dtype() != from[i].tensor.dtype())
-      throw Error("copy_parameters: " + to[i].name + " is " + described(to[i].tensor) + ", but " + from[i].name +
-                  " is " + described(from[i].tensor) + " — both modules must have the same structure");
+      throw Error("copy_parameters: " + to[i].name + " is " + describe(to[i].tensor) + ", but " + from[i].name +
+                  " is " + describe(from[i].tensor) + " — both modules must have the same structure");
   throw Error("copy_parameters: " + std::to_string(to.size()) + " and " + std::to_string(from.size()) +
               " tensors — both modules must have the same structure");
 }
 
 }  // namespace
 
-std::vector<NamedTensor> Module::state_dict() {
+std::vector<NamedTensor> Module::state_dict() const {
   Listing list;
-  list.visit(*this);
+  list.visit(const_cast<Module&>(*this));  // parts() changes nothing
   return std::move(list.found);
 }
 
@@ -87,7 +86,7 @@ StateDifference Module::load_state_dict(std::span<const NamedTensor> state, bool
     if (!from.defined())
       wrong.push_back(t.name + " (undefined)");
     else if (!(from.shape() == t.tensor.shape()) || is_real(from.dtype()) != is_real(t.tensor.dtype()))
-      wrong.push_back(t.name + " (" + described(from) + " for " + described(t.tensor) + ")");
+      wrong.push_back(t.name + " (" + describe(from) + " for " + describe(t.tensor) + ")");
   }
   std::set<std::string> names;
   for (const NamedTensor& t : own) names.insert(t.name);
@@ -113,7 +112,7 @@ StateDifference Module::load_state_dict(std::span<const NamedTensor> state, bool
   return difference;
 }
 
-void copy_parameters(Module& dst, Module& src, double tau) {
+void copy_parameters(Module& dst, const Module& src, double tau) {
   if (!(tau >= 0 && tau <= 1)) throw Error("copy_parameters: tau = " + std::to_string(tau) + " — it lies in 0 … 1");
   thread_local Handles of_dst, of_src;
   const auto &to = of_dst.of(dst), &from = of_src.of(src);
@@ -126,9 +125,7 @@ void copy_parameters(Module& dst, Module& src, double tau) {
   bool apart = to.empty();
   for (size_t i = 0; i < to.size() && !apart; i++) apart = !shared(i);
   if (!apart)
-    throw Error(
-        "copy_parameters: both modules look at the same memory — copies of a module share their parameters; make the "
-        "second one anew");
+    throw Error("copy_parameters: both modules look at the same memory — make the second one with nn::clone()");
   for (size_t i = 0; i < to.size(); i++) {
     const Tensor &d = *to[i].tensor, &s = *from[i].tensor;
     bool again = shared(i);

@@ -1,12 +1,12 @@
 // summary(): a model's forward captured, and what each of its modules recorded.
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "graph/capture.h"
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/module.h"
+#include "ingot/base/error.h"
+#include "ingot/base/text.h"
+#include "ingot/nn/module.h"
+#include "ingot/ops/functions.h"
 #include "nn/parts.h"
 
 namespace ingot::nn {
@@ -81,43 +81,17 @@ class Attribution final : public CallWatch {
   size_t settled_ = 0;
 };
 
-std::string scaled(double value, std::initializer_list<const char*> units, double step, const char* plain) {
-  const char* unit = plain;
-  for (const char* larger : units) {
-    if (value < step) break;
-    value /= step;
-    unit = larger;
-  }
-  char text[32];
-  std::snprintf(text, sizeof text, unit == plain ? "%.0f%s" : "%.1f%s", value, unit);
-  return text;
-}
-std::string bytes_text(double n) { return scaled(n, {" KiB", " MiB", " GiB"}, 1024, " B"); }
-std::string flops_text(double n) { return scaled(n, {" k", " M", " G", " T"}, 1000, ""); }
-
-// 1234567 as "1,234,567".
-std::string grouped(int64_t n) {
-  std::string text = std::to_string(n);
-  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
-  return text;
-}
-
-size_t width(const std::string& text) {  // characters, not bytes
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 // Columns as wide as their widest cell; the first two and the third (a shape) to the left, numbers to the right.
 std::string table(const std::vector<std::vector<std::string>>& lines, size_t left) {
-  std::vector<size_t> widths(lines[0].size(), 0);
+  std::vector<int> widths(lines[0].size(), 0);
   for (const auto& line : lines)
-    for (size_t c = 0; c < line.size(); c++) widths[c] = std::max(widths[c], width(line[c]));
+    for (size_t c = 0; c < line.size(); c++) widths[c] = std::max(widths[c], text_width(line[c]));
   std::string text;
   for (const auto& line : lines) {
     std::string row;
     for (size_t c = 0; c < line.size(); c++) {
-      const std::string space(widths[c] - width(line[c]), ' ');
       if (c > 0) row.append(2, ' ');
-      row += c < left ? line[c] + space : space + line[c];
+      row += padded(line[c], widths[c], c >= left);
     }
     row.erase(row.find_last_not_of(' ') + 1);
     text.append(row).push_back('\n');
@@ -134,10 +108,11 @@ std::string Summary::text() const {
     if (r.calls > 1) output += std::string(" (") + std::to_string(r.calls) + " calls)";
     lines.push_back({r.path.empty() ? "(model)" : r.path, r.kind, output,
                      r.parameters == 0 ? "" : grouped(r.parameters) + (r.frozen ? " frozen" : ""),
-                     r.bytes == 0 ? "" : bytes_text(static_cast<double>(r.bytes)),
-                     r.flops == 0 ? "" : flops_text(r.flops)});
+                     r.bytes == 0 ? "" : format_bytes(static_cast<uint64_t>(r.bytes)),
+                     r.flops == 0 ? "" : format_count(r.flops)});
   }
-  lines.push_back({"total", "", "", grouped(parameters), bytes_text(static_cast<double>(bytes)), flops_text(flops)});
+  lines.push_back(
+      {"total", "", "", grouped(parameters), format_bytes(static_cast<uint64_t>(bytes)), format_count(flops)});
   std::string text = table(lines, 3);
   if (trainable != parameters) text += grouped(trainable) + " parameters are trained, the others frozen\n";
   return text;
@@ -176,7 +151,7 @@ Summary summary(Module& model, const PlanFunction& forward, std::span<const Inpu
 
 Summary summary(Layer& model, const InputSpec& input) {
   return summary(
-      model, [&](std::span<const Tensor> in) { return detail::as_outputs(model(in[0])); }, std::span(&input, 1));
+      model, [&](std::span<const Tensor> in) { return ingot::detail::as_outputs(model(in[0])); }, std::span(&input, 1));
 }
 
 }  // namespace ingot::nn

@@ -1,160 +1,105 @@
-#include <algorithm>
+#include "ingot/nn/train_step.h"
 
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/grad.h"
-#include "ingot/module.h"
-#include "ingot/ops.h"
-#include "ingot/optim.h"
+#include <string>
+
+#include "ingot/base/error.h"
+#include "ingot/graph/grad.h"
 
 namespace ingot {
 namespace {
 
-void check_loss(const std::vector<NamedTensor>& results) {
-  if (results.empty()) throw Error("train step: the function returns nothing — it must return the loss");
-  const Tensor& loss = results[0].tensor;
-  if (!loss.defined() || !is_float(loss.dtype()) || loss.numel() != 1)
-    throw Error("train step: the loss is " +
-                (loss.defined() ? std::string(name(loss.dtype())) + " " + to_string(loss.shape()) : "undefined") +
-                " — it must be one floating-point number; reduce it with mean() or sum()");
-}
-
-// Seeds of different batches must differ, whatever the user's seed: an odd factor keeps them apart.
-int64_t seed_of_batch(int64_t seed, int64_t batch) {
-  return static_cast<int64_t>(static_cast<uint64_t>(seed) * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(batch));
+void check_losses(const std::vector<NamedTensor>& results, size_t count) {
+  if (results.size() < count)
+    throw Error("train step: the function returns " + std::to_string(results.size()) +
+                " results — it must return the loss" +
+                (count == 1 ? std::string() : "es of all " + std::to_string(count) + " slabs") + " first");
+  for (size_t i = 0; i < count; i++) {
+    const Tensor& loss = results[i].tensor;
+    if (!loss.defined() || !is_float(loss.dtype()) || loss.numel() != 1)
+      throw Error(ErrorKind::kShape,
+                  "train step: the loss is " +
+                      (loss.defined() ? std::string(name(loss.dtype())) + " " + to_string(loss.shape()) : "undefined") +
+                      " — it must be one floating-point number; reduce it with mean() or sum()");
+  }
 }
 
 }  // namespace
 
-Updates::Updates(const ParameterSlab& slab, const Optimizer& optimizer, const UpdateOptions& options)
-    : slab_(&slab),
-      optimizer_(optimizer),
-      options_(options),
-      state_(make_state(optimizer, slab)),
-      lr_tensor_(zeros({})),
-      step_tensor_(zeros({}, kI64)),
-      seed_tensor_(zeros({}, kI64)),
-      average_share_(zeros({}, slab.values().dtype())),
-      carry_(zeros({}, kBool)),
-      lr_(std::visit([](const auto& o) { return o.lr; }, optimizer)) {
-  if (options.accumulate < 1)
-    throw Error(std::string("updates: accumulate = ") + std::to_string(options.accumulate) + " — it must be 1 or more");
-  if (!(options.ema >= 0 && options.ema < 1))
-    throw Error(std::string("updates: ema = ") + std::to_string(options.ema) +
-                " — it must be at least 0 and less than 1");
-  if (options.ema > 0) averages_ = clone(slab.values());
-  if (options.accumulate > 1)
-    update_ = compile([this] { record(); }, {}, {.name = "update", .roles = roles(), .names = {}});
-}
-
-std::vector<std::pair<Tensor, Role>> Updates::roles() const {
-  std::vector<std::pair<Tensor, Role>> roles = {{slab_->values(), Role::kParameter},
-                                                {slab_->gradients(), Role::kGradient}};
-  if (state_.defined()) roles.emplace_back(state_, Role::kState);
-  if (averages_.defined()) roles.emplace_back(averages_, Role::kState);
-  return roles;
-}
-
-void Updates::set_counters(int64_t steps, int64_t batches) {
-  if (steps < 0 || batches < 0) throw Error("updates: counters are 0 or more");
-  steps_ = steps;
-  batches_ = batches;
-}
-
-void Updates::before_batch() {
-  if (batches_ == 0 && averages_.defined()) copy_into(averages_, slab_->values());  // as they are when training begins
-  *lr_tensor_.data<float>() = lr_;
-  *step_tensor_.data<int64_t>() = steps_ + 1;
-  *seed_tensor_.data<int64_t>() = seed_of_batch(options_.seed, batches_);
-  *carry_.data<bool>() = batches_ % options_.accumulate != 0;
-  // The first averages would remember the initial weights for long: they begin as a mean over few updates.
-  const double updates = static_cast<double>(steps_ + 1);
-  fill(average_share_, 1 - std::min(options_.ema, (1 + updates) / (10 + updates)));
-}
-
-void Updates::after_batch() {
-  batches_++;
-  if (batches_ % options_.accumulate != 0) return;
-  if (options_.accumulate > 1) update_.run();
-  steps_++;
-}
-
-void Updates::record_gradients(std::span<const Tensor> gradients) const {
-  const Scope scope("gradients");
-  const Tensor nothing = zeros({}, slab_->values().dtype());
-  for (size_t i = 0; i < slab_->size(); i++) {
-    const Tensor& sum = slab_->gradient(i);
-    if (options_.accumulate == 1)
-      copy_into(sum, gradients[i]);
-    else
-      copy_into(sum, where(carry_, sum, nothing) + gradients[i] * (1 / static_cast<double>(options_.accumulate)));
-  }
-}
-
-void Updates::record() const {
-  const Scope scope("update");
-  record_update(optimizer_, *slab_, state_, lr_tensor_, step_tensor_);
-  if (averages_.defined()) copy_into(averages_, averages_ + (slab_->values() - averages_) * average_share_);
-}
-
-TrainStep::TrainStep(const PlanFunction& loss, const ParameterSlab& slab, const Optimizer& optimizer,
-                     const std::vector<InputSpec>& inputs, const PlanOptions& options)
-    : own_(std::make_unique<Updates>(slab, optimizer)) {
-  compile_for(loss, inputs, options);
-}
-
-TrainStep::TrainStep(const PlanFunction& loss, Updates& updates, const std::vector<InputSpec>& inputs,
-                     const PlanOptions& options)
-    : shared_(&updates) {
-  compile_for(loss, inputs, options);
-}
-
-void TrainStep::compile_for(const PlanFunction& loss, const std::vector<InputSpec>& inputs,
+void TrainStep::compile_for(const PlanFunction& losses, const std::vector<InputSpec>& inputs,
                             const PlanOptions& options) {
-  const Updates& updates = checked_updates();
-  const ParameterSlab& slab = updates.slab();
+  if (updates_.empty()) throw Error("train step: no updates — give those of at least one slab");
   PlanOptions with_roles = options;
-  for (const auto& role : updates.roles()) with_roles.roles.push_back(role);
-  for (size_t i = 0; i < slab.size(); i++) {
-    with_roles.names.push_back(slab.named()[i]);
-    with_roles.names.push_back({slab.name(i) + " gradient", slab.gradient(i)});
+  for (const Updates* u : updates_) {
+    if (u == nullptr) throw Error("train step: one of the updates is null");
+    const ParameterSlab& slab = u->slab();
+    for (const auto& role : u->roles()) with_roles.roles.push_back(role);
+    for (size_t i = 0; i < slab.size(); i++) {
+      with_roles.names.push_back(slab.named()[i]);
+      with_roles.names.push_back({slab.name(i) + " gradient", slab.gradient(i)});
+    }
+    with_roles.names.push_back({"lr", u->lr_tensor_});
+    with_roles.names.push_back({"step", u->step_tensor_});
   }
-  with_roles.names.push_back({"lr", updates.lr_tensor_});
-  with_roles.names.push_back({"step", updates.step_tensor_});
-
+  // All gradients are recorded before the first update: they see the parameters as they were.
   const auto step = [&](std::span<const Tensor> in) {
-    const nn::RandomScope random(updates.seed_tensor_);
-    std::vector<NamedTensor> results;
-    const auto value = [&] {
-      results = loss(in);
-      check_loss(results);
-      return results[0].tensor;
-    };
-    const ValueAndGrad found = value_and_grad(value, slab.named());
-    updates.record_gradients(found.gradients);
-    if (updates.options().accumulate == 1) updates.record();
-    results[0] = {"loss", found.value};
+    const nn::RandomScope random(first().seed_tensor_);
+    std::vector<NamedTensor> results = losses(in);
+    check_losses(results, updates_.size());
+    for (size_t i = 0; i < updates_.size(); i++)
+      updates_[i]->record_gradients(gradients(results[i].tensor, updates_[i]->slab().named()));
+    for (const Updates* u : updates_)
+      if (u->options().accumulate == 1) u->record();
+    if (updates_.size() == 1) results[0].name = "loss";
     return results;
   };
   plan_ = compile_function(step, inputs, with_roles);
 }
 
-Updates& TrainStep::checked_updates() const {
-  if (own_ == nullptr && shared_ == nullptr) throw Error("train step: empty — it was moved from");
-  return own_ != nullptr ? *own_ : *shared_;
+Updates& TrainStep::first() const {
+  if (updates_.empty()) throw Error("train step: empty — it was moved from");
+  return *updates_[0];
 }
 
 float TrainStep::run(std::span<const Tensor* const> inputs) {
-  Updates& updates = checked_updates();
-  updates.before_batch();
+  first();
+  for (Updates* u : updates_) u->before_batch();
   const std::span<const Tensor> results = plan_.run(inputs);
-  updates.after_batch();
+  for (Updates* u : updates_) u->after_batch();
   return results[0].item<float>();
 }
 
 Profile TrainStep::profile(int runs, std::span<const Tensor* const> inputs) {
-  checked_updates().before_batch();
+  first();
+  for (Updates* u : updates_) u->before_batch();
   return plan_.profile(runs, inputs);
 }
 
+namespace nn {
+namespace {
+
+std::vector<InputSpec> with_targets(std::vector<InputSpec> inputs, const Loss& loss) {
+  if (inputs.size() != 2 && inputs.size() != 3)
+    throw Error(std::string("train_step: ") + std::to_string(inputs.size()) +
+                " input specs — give the batch's and the targets', and if samples have weights, theirs");
+  inputs[1].dtype = loss.target;
+  constexpr const char* kNames[] = {"x", "target", "weight"};
+  for (size_t i = 0; i < inputs.size(); i++)
+    if (inputs[i].name.empty()) inputs[i].name = kNames[i];
+  return inputs;
+}
+
+}  // namespace
+
+TrainStep train_step(Layer& model, const Loss& loss, const Optimizer& optimizer, std::vector<InputSpec> inputs,
+                     const PlanOptions& options) {
+  const auto function = [&](std::span<const Tensor> in) {
+    const Tensor result = model(in[0]);
+    const Scope scope(loss.name);
+    return in.size() == 2 ? loss(result, in[1]) : loss(result, in[1], in[2]);
+  };
+  const std::vector<InputSpec> specs = with_targets(std::move(inputs), loss);
+  return TrainStep(function, std::make_unique<ParameterSlab>(model.trainable_parameters()), optimizer, specs, options);
+}
+
+}  // namespace nn
 }  // namespace ingot

@@ -1,14 +1,14 @@
-#include "ingot/trainer.h"
+#include "ingot/nn/trainer.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/grad.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/graph/grad.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 #include "nn/parts.h"
 #include "nn/trainer_impl.h"
 
@@ -18,12 +18,43 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-InputSpec spec_of(const Tensor& t, const char* name) { return {t.shape(), t.dtype(), name}; }
+// The tensors of a batch in their order, without taking memory once there was room.
+void list_tensors(const data::Batch& batch, std::vector<const Tensor*>& into) {
+  into.clear();
+  batch.each([&](std::string_view, const Tensor& t) { into.push_back(&t); });
+}
 
-template <class Entry>
-Entry* find(std::vector<std::unique_ptr<Entry>>& entries, const Dims& x, const Dims& y) {
-  for (const auto& e : entries)
-    if (e->x == x && e->y == y) return e.get();
+std::vector<InputSpec> fields_of(const data::Batch& batch) {
+  std::vector<InputSpec> fields;
+  batch.each(
+      [&](std::string_view name, const Tensor& t) { fields.emplace_back(t.shape(), t.dtype(), std::string(name)); });
+  return fields;
+}
+
+data::Batch batch_of(std::span<const InputSpec> fields, std::span<const Tensor> tensors) {
+  data::Batch batch;
+  for (size_t i = 0; i < fields.size(); i++) batch.set(fields[i].name, tensors[i]);
+  return batch;
+}
+
+// What was made for batches of such tensors.
+template <class Made>
+Made& made_for(ShapeCache<Made>& cache, const data::Batch& batch, std::vector<const Tensor*>& inputs) {
+  list_tensors(batch, inputs);
+  size_t i = 0;
+  if (Made* const found = cache.find(inputs, [&](const std::vector<InputSpec>& fields) {
+        bool same = true;
+        i = 0;
+        batch.each([&](std::string_view name, const Tensor&) { same = same && fields[i++].name == name; });
+        return same;
+      }))
+    return *found;
+  return cache.get(fields_of(batch));
+}
+
+const Tensor* find(const std::vector<NamedTensor>& list, std::string_view name) {
+  for (const NamedTensor& t : list)
+    if (t.name == name) return &t.tensor;
   return nullptr;
 }
 
@@ -71,95 +102,89 @@ void AveragedWeights::swap() {
                    static_cast<std::byte*>(b.raw()));
 }
 
-Trainer::Impl::Impl(Layer& the_model, Loss the_loss, const Optimizer& optimizer, TrainerOptions the_options)
+Trainer::Impl::Impl(Module& the_model, BatchFunction the_function, const Optimizer& optimizer,
+                    TrainerOptions the_options)
     : model(the_model),
-      loss(std::move(the_loss)),
+      function(std::move(the_function)),
       options(std::move(the_options)),
       slab(model.trainable_parameters()),
       updates(slab, optimizer, {.accumulate = options.accumulate, .ema = options.ema, .seed = options.seed}),
       base_lr(updates.lr()) {
   if (options.epochs < 0) throw Error("trainer: epochs are 0 or more");
-  if (options.patience < 0 || options.zeros < 0)
-    throw Error("trainer: patience and zeros are 0 (never stop early) or more epochs");
-  for (const Metric& m : options.metrics)
-    if (!m.function) throw Error("trainer: the metric \"" + m.name + "\" has no function");
+  if (options.patience < 0) throw Error("trainer: patience is 0 (never stop early) or more epochs");
   if (!options.schedule) options.schedule = schedule::constant();
   sums.clear(options.metrics.size());
   sums.mean(running);
   *evaluation_seed.data<int64_t>() = 0;
 }
 
-// The loss and the metrics of a result, named.
-std::vector<NamedTensor> Trainer::Impl::judge(const Tensor& result, const Tensor& target) const {
-  std::vector<NamedTensor> all;
-  {
-    const Scope scope(loss.name);
-    all.push_back({"loss", loss.function(result, target)});
-  }
-  const Tensor fixed = stop_gradient(result);
+// The loss and the metrics, and behind them the result, if it is asked for and there is one. Whatever else the function
+// gives is dropped: a plan computes only what is handed out.
+std::vector<NamedTensor> Trainer::Impl::judge(const data::Batch& batch, bool with_result) const {
+  const std::vector<NamedTensor> given = function(batch);
+  if (given.empty()) throw Error("trainer: the function returns nothing — it must return the loss");
+  std::vector<NamedTensor> all{{"loss", given[0].tensor}};
+  const Tensor* result = find(given, "result");
+  const Tensor fixed = result == nullptr ? Tensor() : stop_gradient(*result);
   for (const Metric& m : options.metrics) {
     const Scope scope(m.name);
-    all.push_back({m.name, m.function(fixed, target)});
-    if (const Tensor& value = all.back().tensor; !value.defined() || value.numel() != 1)
-      throw Error("trainer: the metric \"" + m.name + "\" is " +
-                  (value.defined() ? to_string(value.shape()) : std::string("undefined")) +
-                  " — it must be one number, the mean over the batch");
+    const Tensor* named = m.function ? nullptr : find(given, m.name);
+    if (named == nullptr && (!m.function || result == nullptr))
+      throw Error("trainer: the metric \"" + m.name + "\" needs a result \"" + (m.function ? "result" : m.name) +
+                  "\" — the function must return one of that name");
+    const Tensor value = named != nullptr ? stop_gradient(*named) : m.function(fixed, batch.y);
+    if (!value.defined() || value.numel() != 1)
+      throw Error(ErrorKind::kShape, "trainer: the metric \"" + m.name + "\" is " +
+                                         (value.defined() ? to_string(value.shape()) : std::string("undefined")) +
+                                         " — it must be one number, the mean over the batch");
+    all.push_back({m.name, value});
   }
+  if (with_result && result != nullptr) all.push_back({"result", *result});
   return all;
 }
 
-TrainStep& Trainer::Impl::step_for(const InputSpec& x, const InputSpec& y) {
-  if (auto* e = find(steps, x.shape, y.shape)) return e->step;
-  const PlanFunction function = [this](std::span<const Tensor> in) { return judge(model(in[0]), in[1]); };
+TrainStep Trainer::Impl::make_step(std::span<const InputSpec> fields) {
+  const std::vector<InputSpec> inputs_of(fields.begin(), fields.end());
   if (!model.training()) model.train();  // else parts that the user put into evaluation mode stay there
-  steps.push_back(
-      std::make_unique<StepEntry>(StepEntry{x.shape, y.shape, TrainStep(function, updates, {x, y}, options.plan)}));
-  return steps.back()->step;
+  return TrainStep([&](std::span<const Tensor> in) { return judge(batch_of(fields, in), false); }, updates, inputs_of,
+                   options.plan);
 }
 
-Plan& Trainer::Impl::evaluation_for(const Tensor& x, const Tensor& y) {
-  if (auto* e = find(evaluations, x.shape(), y.shape())) return e->plan;
-  const PlanFunction function = [this](std::span<const Tensor> in) {
-    const Tensor result = model(in[0]);
-    std::vector<NamedTensor> all = judge(result, in[1]);
-    all.push_back({"result", result});
-    return all;
-  };
+Plan Trainer::Impl::make_evaluation(std::span<const InputSpec> fields) {
   PlanOptions plan = options.plan;
   plan.name = options.plan.name + " evaluation";
   const Evaluating mode(model);
   const RandomScope random(evaluation_seed);
-  const InputSpec specs[] = {spec_of(x, "x"), spec_of(y, "target")};
-  evaluations.push_back(
-      std::make_unique<PlanEntry>(PlanEntry{x.shape(), y.shape(), compile_function(function, specs, plan)}));
-  return evaluations.back()->plan;
+  return compile_function([&](std::span<const Tensor> in) { return judge(batch_of(fields, in), true); }, fields, plan);
 }
 
-Plan& Trainer::Impl::prediction_for(const Tensor& x) {
-  if (auto* e = find(predictions, x.shape(), {})) return e->plan;
-  const PlanFunction function = [this](std::span<const Tensor> in) {
-    return std::vector<NamedTensor>{{"result", model(in[0])}};
-  };
+Plan Trainer::Impl::make_prediction(std::span<const InputSpec> x) {
+  auto* const layer = dynamic_cast<Layer*>(&model);
+  if (layer == nullptr)
+    throw Error("trainer: predict() is for a Layer, and the model is a " + model.kind() +
+                " — compile() a plan that calls its forward");
   PlanOptions plan = options.plan;
   plan.name = options.plan.name + " prediction";
   const Evaluating mode(model);
   const RandomScope random(evaluation_seed);
-  const InputSpec specs[] = {spec_of(x, "x")};
-  predictions.push_back(std::make_unique<PlanEntry>(PlanEntry{x.shape(), {}, compile_function(function, specs, plan)}));
-  return predictions.back()->plan;
+  const PlanFunction predict = [&](std::span<const Tensor> in) {
+    return std::vector<NamedTensor>{{"result", (*layer)(in[0])}};
+  };
+  return compile_function(predict, x, plan);
 }
 
 void Trainer::Impl::train_batch(const data::Batch& batch, int64_t total_updates) {
   updates.set_lr(static_cast<float>(base_lr * options.schedule(updates.steps(), total_updates)));
-  TrainStep& step = step_for(spec_of(batch.x, "x"), spec_of(batch.y, "target"));
-  batch_loss = step(batch.x, batch.y);
+  TrainStep& step = made_for(steps, batch, inputs);
+  batch_loss = step.run(inputs);
   sums.add(step.plan().outputs(), batch.size());
   sums.mean(running);
   if (!std::isfinite(batch_loss))
-    throw Error("trainer: the loss is " + std::to_string(batch_loss) + " in epoch " + std::to_string(epoch + 1) +
-                ", batch " + std::to_string(position.batch) +
-                " — lower the learning rate, clip gradients (clip_norm), or look for such numbers in the data; "
-                "PlanOptions::check_numerics names the step that made it");
+    throw Error(ErrorKind::kNumeric,
+                "trainer: the loss is " + std::to_string(batch_loss) + " in epoch " + std::to_string(epoch + 1) +
+                    ", batch " + std::to_string(position.batch) +
+                    " — lower the learning rate, clip gradients (clip_norm), or look for such numbers in the data; "
+                    "PlanOptions::check_numerics names the step that made it");
 }
 
 // Is this epoch the best so far? Keeps count of those that are not.
@@ -179,8 +204,21 @@ void Trainer::Impl::keep_best_weights(const std::vector<NamedTensor>& weights) {
     for (size_t i = 0; i < weights.size(); i++) copy_into(best_weights[i].tensor, weights[i].tensor);
 }
 
+Trainer::Trainer(Module& model, BatchFunction function, const Optimizer& optimizer, TrainerOptions options,
+                 std::nullptr_t)
+    : impl_(std::make_unique<Impl>(model, std::move(function), optimizer, std::move(options))) {}
+
 Trainer::Trainer(Layer& model, Loss loss, const Optimizer& optimizer, TrainerOptions options)
-    : impl_(std::make_unique<Impl>(model, std::move(loss), optimizer, std::move(options))) {}
+    : Trainer(
+          model,
+          [&model, loss = std::move(loss)](const data::Batch& b) {
+            const Tensor result = model(b["x"]);
+            const Scope scope(loss.name);
+            const Tensor* weight = b.find("weight");
+            const Tensor value = weight == nullptr ? loss(result, b["y"]) : loss(result, b["y"], *weight);
+            return std::vector<NamedTensor>{{"loss", value}, {"result", result}};
+          },
+          optimizer, std::move(options), nullptr) {}
 Trainer::~Trainer() = default;
 
 bool Trainer::fit(data::Loader& train, data::Loader* test) {
@@ -188,7 +226,8 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
   train.seek(t.position);
   const int64_t total_updates = t.options.epochs * train.batches() / t.options.accumulate;
   const auto done = [&] {
-    return t.epoch >= t.options.epochs || (t.options.patience > 0 && t.worse_epochs >= t.options.patience) || settled();
+    return t.epoch >= t.options.epochs || (t.options.patience > 0 && t.worse_epochs >= t.options.patience) ||
+           has_enough();
   };
   while (!done()) {
     const Clock::time_point begin = Clock::now();
@@ -234,12 +273,16 @@ Scores Trainer::evaluate(data::Loader& loader, const std::function<void(const da
   Sums sums;
   sums.clear(impl_->options.metrics.size());
   loader.seek({});
+  std::vector<const Tensor*> inputs;
   // The same random numbers in every evaluation, others in each of its batches.
   int64_t& seed = *impl_->evaluation_seed.data<int64_t>();
   for (seed = 0; const data::Batch* batch = loader.next(); seed++) {
-    const std::span<const Tensor> results = impl_->evaluation_for(batch->x, batch->y).run(batch->x, batch->y);
+    const std::span<const Tensor> results = made_for(impl_->evaluations, *batch, inputs).run(inputs);
     sums.add(results, batch->size());
-    if (each) each(*batch, results.back());
+    if (!each) continue;
+    if (results.size() == sums.metrics.size() + 1)
+      throw Error("trainer: there is no result to hand out — the function must return one called \"result\"");
+    each(*batch, results.back());
   }
   Scores scores;
   sums.mean(scores);
@@ -248,24 +291,27 @@ Scores Trainer::evaluate(data::Loader& loader, const std::function<void(const da
 
 const Tensor& Trainer::predict(const Tensor& x) {
   const AveragedWeights averaged(*impl_);
-  return impl_->prediction_for(x).run(x)[0];
+  const Tensor* const input[] = {&x};
+  if (!x.defined()) throw Error("trainer: the input is undefined — give it a tensor");
+  Plan* const found = impl_->predictions.find(input);
+  const InputSpec spec(x.shape(), x.dtype(), "x");
+  return (found != nullptr ? *found : impl_->predictions.get(std::span(&spec, 1))).run(x)[0];
 }
 
 const std::vector<EpochResult>& Trainer::history() const { return impl_->history; }
-bool Trainer::settled() const {
-  const std::vector<EpochResult>& all = impl_->history;
-  const auto wanted = static_cast<ptrdiff_t>(impl_->options.zeros);
-  return wanted > 0 && std::ssize(all) >= wanted &&
-         std::all_of(all.end() - wanted, all.end(),
-                     [](const EpochResult& e) { return (e.tested ? e.test : e.train).loss == 0; });
+bool Trainer::has_enough() const {
+  return impl_->options.enough && !impl_->history.empty() && impl_->options.enough(impl_->history);
+}
+const std::vector<NamedTensor>& Trainer::best_weights() const { return impl_->best_weights; }
+const EpochResult* Trainer::best_epoch() const {
+  const EpochResult* best = nullptr;
+  for (const EpochResult& e : impl_->history)
+    if (e.best) best = &e;
+  return best;
 }
 const Updates& Trainer::updates() const { return impl_->updates; }
 
-TrainStep& Trainer::step_for(const data::Loader& loader) {
-  InputSpec x = loader.input(), y = loader.target();
-  x.name = std::string("x"), y.name = std::string("target");
-  return impl_->step_for(x, y);
-}
+TrainStep& Trainer::step_for(const data::Loader& loader) { return impl_->steps.get(loader.fields()); }
 
 void Trainer::restore_best() {
   if (impl_->best_weights.empty())

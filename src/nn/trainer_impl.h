@@ -5,7 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "ingot/trainer.h"
+#include "ingot/graph/plan_cache.h"
+#include "ingot/nn/trainer.h"
 
 namespace ingot::nn {
 
@@ -21,35 +22,29 @@ struct Sums {
 };
 
 struct Trainer::Impl {
-  Impl(Layer& model, Loss loss, const Optimizer& optimizer, TrainerOptions options);
+  Impl(Module& model, BatchFunction function, const Optimizer& optimizer, TrainerOptions options);
 
-  // One plan per batch shape.
-  struct StepEntry {
-    Dims x, y;
-    TrainStep step;
-  };
-  struct PlanEntry {
-    Dims x, y;
-    Plan plan;
-  };
-  TrainStep& step_for(const InputSpec& x, const InputSpec& y);
-  Plan& evaluation_for(const Tensor& x, const Tensor& y);
-  Plan& prediction_for(const Tensor& x);
-  std::vector<NamedTensor> judge(const Tensor& result, const Tensor& target) const;
+  TrainStep make_step(std::span<const InputSpec> fields);
+  Plan make_evaluation(std::span<const InputSpec> fields);
+  Plan make_prediction(std::span<const InputSpec> x);
+  std::vector<NamedTensor> judge(const data::Batch& batch, bool with_result) const;
   void train_batch(const data::Batch& batch, int64_t total_updates);
   bool judge_epoch(const Scores& scores);
   void keep_best_weights(const std::vector<NamedTensor>& weights);
 
-  Layer& model;
+  Module& model;
   std::vector<Module*> modules = model.modules();    // who is told the losses
   Tensor evaluation_seed = Tensor::empty({}, kI64);  // what random layers draw from there
-  Loss loss;
+  BatchFunction function;
   TrainerOptions options;
   ParameterSlab slab;
   Updates updates;
   float base_lr;
-  std::vector<std::unique_ptr<StepEntry>> steps;
-  std::vector<std::unique_ptr<PlanEntry>> evaluations, predictions;
+  // One plan per batch shape: a run has few, and who predicts on many shapes keeps the latest.
+  ShapeCache<TrainStep> steps{[this](auto fields) { return make_step(fields); }};
+  ShapeCache<Plan> evaluations{[this](auto fields) { return make_evaluation(fields); }};
+  ShapeCache<Plan> predictions{[this](auto x) { return make_prediction(x); }};
+  std::vector<const Tensor*> inputs;  // of the batch under way
 
   // Where the run stands: all of it is part of its state.
   int64_t epoch = 0;  // completed

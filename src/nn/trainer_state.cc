@@ -1,23 +1,16 @@
 // A training run as tensors and text, and back: to the bit.
-#include <charconv>
 #include <cmath>
-#include <cstdio>
 
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/base/numbers.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 #include "nn/trainer_impl.h"
 
 namespace ingot::nn {
 namespace {
 
 constexpr const char* kFormat = "ingot training state 1";
-
-std::string exact(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
-}
 
 // Reads the values of a state; what is missing or no number is an Error.
 class Values {
@@ -41,9 +34,9 @@ class Values {
   T number(const std::string& key) const {
     const std::string& s = text(key);
     T value{};
-    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
-    if (error != std::errc() || end != s.data() + s.size())
-      throw Error("training state: \"" + key + "\" is \"" + s + "\", no number — the checkpoint is damaged");
+    if (!parse_number(s, value))
+      throw Error(ErrorKind::kFile,
+                  "training state: \"" + key + "\" is \"" + s + "\", no number — the checkpoint is damaged");
     return value;
   }
   const std::map<std::string, std::string>& values_;
@@ -62,9 +55,8 @@ const Tensor& same(const TrainingState& state, const std::string& name, const Te
     throw Error("training state: \"" + name + "\" is missing — it was saved by a run with other options");
   const Tensor& t = found->tensor;
   if (t.dtype() != like.dtype() || !(t.shape() == like.shape()))
-    throw Error("training state: \"" + name + "\" is " + ingot::name(t.dtype()) + " " + to_string(t.shape()) +
-                ", not " + ingot::name(like.dtype()) + " " + to_string(like.shape()) +
-                " — it was saved by a run of another model or optimiser");
+    throw Error(ErrorKind::kFile, "training state: \"" + name + "\" is " + describe(t) + ", not " + describe(like) +
+                                      " — it was saved by a run of another model or optimiser");
   return t;
 }
 
@@ -73,12 +65,6 @@ std::vector<NamedTensor> with_prefix(const TrainingState& state, const std::stri
   for (const NamedTensor& t : state.tensors)
     if (t.name.starts_with(prefix)) found.push_back({t.name.substr(prefix.size()), t.tensor});
   return found;
-}
-
-std::string optimizer_name(const Optimizer& optimizer) {
-  constexpr const char* kNames[] = {"sgd", "adam", "adamw", "rmsprop", "adagrad", "lion"};
-  static_assert(std::size(kNames) == std::variant_size_v<Optimizer>);
-  return kNames[optimizer.index()];
 }
 
 // History as a table of f64, a row per epoch.
@@ -144,28 +130,28 @@ TrainingState Trainer::state() {
   if (t.averaging > 0) throw Error("trainer: the state cannot be taken inside evaluate() — take it after");
   TrainingState state;
   for (NamedTensor& p : impl_->model.state_dict()) state.tensors.push_back({"model." + p.name, p.tensor});
-  for (const Parameter& c : impl_->model.carried_tensors()) state.tensors.push_back({"carried." + c.name, *c.tensor});
+  for (const NamedTensor& c : t.model.carried_tensors()) state.tensors.push_back({"carried." + c.name, c.tensor});
   if (t.updates.state().defined()) state.tensors.push_back({"optimizer.state", t.updates.state()});
   if (t.updates.averages().defined()) state.tensors.push_back({"averages", t.updates.averages()});
   if (t.options.accumulate > 1) state.tensors.push_back({"gradients", t.slab.gradients()});
   for (const NamedTensor& b : t.best_weights) state.tensors.push_back({"best." + b.name, b.tensor});
   state.tensors.push_back({"history", history_table(t.history, static_cast<int64_t>(t.options.metrics.size()))});
   state.values = {{"format", kFormat},
-                  {"optimizer", optimizer_name(t.updates.optimizer())},
+                  {"optimizer", t.updates.optimizer().name()},
                   {"accumulate", std::to_string(t.options.accumulate)},
-                  {"lr", exact(t.updates.lr())},
+                  {"lr", exact_text(t.updates.lr())},
                   {"epoch", std::to_string(t.epoch)},
                   {"position.epoch", std::to_string(t.position.epoch)},
                   {"position.batch", std::to_string(t.position.batch)},
                   {"updates", std::to_string(t.updates.steps())},
                   {"batches", std::to_string(t.updates.batches())},
-                  {"sum.samples", exact(t.sums.samples)},
-                  {"sum.loss", exact(t.sums.loss)},
-                  {"seconds", exact(t.seconds)},
-                  {"best", exact(t.best)},
+                  {"sum.samples", exact_text(t.sums.samples)},
+                  {"sum.loss", exact_text(t.sums.loss)},
+                  {"seconds", exact_text(t.seconds)},
+                  {"best", exact_text(t.best)},
                   {"worse_epochs", std::to_string(t.worse_epochs)}};
   for (size_t i = 0; i < t.sums.metrics.size(); i++)
-    state.values["metric." + t.options.metrics[i].name] = exact(t.sums.metrics[i]);
+    state.values["metric." + t.options.metrics[i].name] = exact_text(t.sums.metrics[i]);
   return state;
 }
 
@@ -180,7 +166,7 @@ void Trainer::load_state(const TrainingState& state) {
       throw Error(std::string("training state: ") + key + " was " + values.text(key) + " and is " + now +
                   " now — a run goes on with what it began with");
   };
-  require_same("optimizer", optimizer_name(t.updates.optimizer()));
+  require_same("optimizer", t.updates.optimizer().name());
   require_same("accumulate", std::to_string(t.options.accumulate));
   // Everything is read and checked before anything changes.
   const int64_t metrics = static_cast<int64_t>(t.options.metrics.size());
@@ -197,16 +183,18 @@ void Trainer::load_state(const TrainingState& state) {
   const auto take = [&](const std::string& name, const Tensor& into) {
     if (into.defined()) copies.emplace_back(into, same(state, name, into));
   };
-  for (const Parameter& c : t.model.carried_tensors()) take("carried." + c.name, *c.tensor);
+  for (const NamedTensor& c : t.model.carried_tensors()) take("carried." + c.name, c.tensor);
   take("optimizer.state", t.updates.state());
   take("averages", t.updates.averages());
   if (t.options.accumulate > 1) take("gradients", t.slab.gradients());
+  std::vector<NamedTensor> best_weights;  // in the model's order, whatever the file's is
+  if (t.options.keep_best && !with_prefix(state, "best.").empty())
+    for (const NamedTensor& w : t.model.state_dict())
+      best_weights.push_back({w.name, clone(same(state, "best." + w.name, w.tensor))});
 
   t.model.load_state_dict(with_prefix(state, "model."));
   for (const auto& [into, from] : copies) copy_into(into, from);
-  t.best_weights.clear();
-  if (t.options.keep_best)
-    for (const NamedTensor& b : with_prefix(state, "best.")) t.best_weights.push_back({b.name, clone(b.tensor)});
+  t.best_weights = std::move(best_weights);
   t.updates.set_counters(steps, batches);
   t.updates.set_lr(static_cast<float>(lr));
   t.epoch = epoch;

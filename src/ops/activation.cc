@@ -7,9 +7,10 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/elementwise-inl.h"
+#include "kernels/chain-inl.h"
 #include "kernels/math-inl.h"
 #include "ops/define.h"
+#include "ops/rules.h"
 
 #define INGOT_FAMILY "activation"
 INGOT_SIMD_BEGIN
@@ -32,7 +33,16 @@ struct Relu : Unary {
   static double plain(double x) { return x < 0 ? 0 : x; }
 };
 INGOT_ELEMENTWISE(
-    relu, Relu, .signature = "relu(x)", .doc = "max(x, 0).",
+    relu, Relu, .signature = "relu(x)", .doc = "max(x, 0).", .epilogue = Epilogue::kRectify,
+    .simplify =
+        [](Rewrite& r) {  // a norm, convolution or pooling does it on its way out
+          const Site maker = r.maker(r.in());
+          if (r.pass() != "relu" || !maker || !r.op(maker).takes_relu || r.is_store(maker)) return false;
+          if (!r.same(r.in(), r.out(maker, 0)) || r.readers(r.in()).size() != 1) return false;
+          if (r.attrs(maker).find(kRelu) != nullptr || !r.replace(r.in())) return false;
+          r.set_attr(maker, kRelu, 1);
+          return true;
+        },
     .gradient = [](Gradient& g) { g.set(0, relu_grad(g.out(), g.dy())); })
 
 struct ReluGrad : Binary {
@@ -45,10 +55,12 @@ struct ReluGrad : Binary {
 INGOT_ELEMENTWISE(
     relu_grad, ReluGrad, .signature = "relu_grad(y, dy)",
     .doc = "The gradient of relu: dy where its result (or argument) y is positive, else 0.",
-    .gradient = [](Gradient& g) {
-      if (g.wants(0)) g.set(0, zeros_like(g.in(0)));
-      if (g.wants(1)) g.set(1, relu_grad(g.in(0), g.dy()));
-    })
+    .gradient =
+        [](Gradient& g) {
+          if (g.wants(0)) g.set(0, zeros_like(g.in(0)));
+          if (g.wants(1)) g.set(1, relu_grad(g.in(0), g.dy()));
+        },
+    .plumbing = true)
 
 struct Relu6 : Unary {
   template <class D, class V>
@@ -80,6 +92,7 @@ INGOT_ELEMENTWISE(
     })
 
 struct Elu : Unary {
+  static constexpr float kWeight = 6;
   template <class D, class V>
   static V run(D d, V x, const double* p) {
     return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(constant(d, p[0]), math::Expm1(d, x)));
@@ -87,13 +100,16 @@ struct Elu : Unary {
   static double plain(double x, const double* p) { return x > 0 ? x : p[0] * std::expm1(x); }
 };
 INGOT_ELEMENTWISE(
-    elu, Elu, .signature = "elu(x, alpha:real=1)", .doc = "x where positive, else alpha · (eˣ - 1).", .weight = 6,
-    .gradient = [](Gradient& g) {
-      const Tensor slope = add(g.out(), g.call().real("alpha"));  // alpha · eˣ
-      g.set(0, where(greater(g.in(), 0.0), g.dy(), multiply(g.dy(), slope)));
-    })
+    elu, Elu, .signature = "elu(x, alpha:real=1)", .doc = "x where positive, else alpha · (eˣ - 1).",
+    .gradient =
+        [](Gradient& g) {
+          const Tensor slope = add(g.out(), g.call().real("alpha"));  // alpha · eˣ
+          g.set(0, where(greater(g.in(), 0.0), g.dy(), multiply(g.dy(), slope)));
+        },
+    .rounding = {4, 8})
 
 struct Selu : Unary {
+  static constexpr float kWeight = 6;
   static constexpr double kScale = 1.0507009873554805, kAlpha = 1.6732632423543772;
   template <class D, class V>
   static V run(D d, V x) {
@@ -104,14 +120,17 @@ struct Selu : Unary {
 };
 INGOT_ELEMENTWISE(
     selu, Selu, .signature = "selu(x)",
-    .doc = "Self-normalising ELU: 1.0507 · (x where positive, else 1.6733 · (eˣ - 1)).", .weight = 6,
-    .gradient = [](Gradient& g) {
-      using F = HWY_STATIC_DISPATCH(Selu);
-      const Tensor slope = add(g.out(), F::kScale * F::kAlpha);
-      g.set(0, where(greater(g.in(), 0.0), multiply(g.dy(), F::kScale), multiply(g.dy(), slope)));
-    })
+    .doc = "Self-normalising ELU: 1.0507 · (x where positive, else 1.6733 · (eˣ - 1)).",
+    .gradient =
+        [](Gradient& g) {
+          using F = HWY_STATIC_DISPATCH(Selu);
+          const Tensor slope = add(g.out(), F::kScale * F::kAlpha);
+          g.set(0, where(greater(g.in(), 0.0), multiply(g.dy(), F::kScale), multiply(g.dy(), slope)));
+        },
+    .rounding = {4, 8})
 
 struct Softplus : Unary {
+  static constexpr float kWeight = 8;
   template <class D, class V>
   static V run(D d, V x) {
     return math::Softplus(d, x);
@@ -119,10 +138,11 @@ struct Softplus : Unary {
   static double plain(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 };
 INGOT_ELEMENTWISE(
-    softplus, Softplus, .signature = "softplus(x)", .doc = "log(1 + eˣ), without overflow.", .weight = 8,
-    .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), sigmoid(g.in()))); })
+    softplus, Softplus, .signature = "softplus(x)", .doc = "log(1 + eˣ), without overflow.",
+    .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), sigmoid(g.in()))); }, .rounding = {4, 8})
 
 struct Sigmoid : Unary {
+  static constexpr float kWeight = 5;
   template <class D, class V>
   static V run(D d, V x) {
     return math::Sigmoid(d, x);
@@ -130,10 +150,11 @@ struct Sigmoid : Unary {
   static double plain(double x) { return 1 / (1 + std::exp(-x)); }
 };
 INGOT_ELEMENTWISE(
-    sigmoid, Sigmoid, .signature = "sigmoid(x)", .doc = "1 / (1 + e⁻ˣ).", .weight = 5,
+    sigmoid, Sigmoid, .signature = "sigmoid(x)", .doc = "1 / (1 + e⁻ˣ).",
     .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), multiply(g.out(), add(negative(g.out()), 1.0)))); })
 
 struct Tanh : Unary {
+  static constexpr float kWeight = 5;
   template <class D, class V>
   static V run(D d, V x) {
     return math::Tanh(d, x);
@@ -141,7 +162,7 @@ struct Tanh : Unary {
   static double plain(double x) { return std::tanh(x); }
 };
 INGOT_ELEMENTWISE(
-    tanh, Tanh, .signature = "tanh(x)", .doc = "The hyperbolic tangent.", .weight = 5,
+    tanh, Tanh, .signature = "tanh(x)", .doc = "The hyperbolic tangent.",
     .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), add(negative(square(g.out())), 1.0))); })
 
 struct HardSigmoid : Unary {
@@ -159,9 +180,10 @@ INGOT_ELEMENTWISE(
           const Tensor inside = multiply(g.dy(), 1.0 / 6);
           g.set(0, where(less(abs(g.in()), 3.0), inside, zeros({}, inside.dtype())));
         },
-    .low = -5, .high = 5)
+    .low = -5, .high = 5, .rounding = {4, 8})
 
 struct Silu : Unary {
+  static constexpr float kWeight = 6;
   template <class D, class V>
   static V run(D d, V x) {
     return math::Silu(d, x);
@@ -169,14 +191,17 @@ struct Silu : Unary {
   static double plain(double x) { return x == -INFINITY ? 0 : x / (1 + std::exp(-x)); }
 };
 INGOT_ELEMENTWISE(
-    silu, Silu, .signature = "silu(x)", .doc = "x · sigmoid(x), also called swish.", .weight = 6,
-    .gradient = [](Gradient& g) {
-      const Tensor s = sigmoid(g.in());
-      g.set(0, multiply(g.dy(), add(s, multiply(g.out(), add(negative(s), 1.0)))));
-    })
+    silu, Silu, .signature = "silu(x)", .doc = "x · sigmoid(x), also called swish.",
+    .gradient =
+        [](Gradient& g) {
+          const Tensor s = sigmoid(g.in());
+          g.set(0, multiply(g.dy(), add(s, multiply(g.out(), add(negative(s), 1.0)))));
+        },
+    .rounding = {4, 8})
 
 // gelu: x·Φ(x), the tanh form that most published weights use: ½x(1 + tanh u), u = k(x + c·x³).
 struct Gelu : Unary {
+  static constexpr float kWeight = 7;
   static constexpr double k = 0.7978845608028654, c = 0.044715;
   template <class D, class V>
   static V run(D d, V x) {
@@ -186,9 +211,10 @@ struct Gelu : Unary {
 };
 INGOT_ELEMENTWISE(
     gelu, Gelu, .signature = "gelu(x)", .doc = "GELU activation, tanh form: ½x(1 + tanh(0.79788(x + 0.044715x³))).",
-    .weight = 7, .gradient = [](Gradient& g) { g.set(0, gelu_grad(g.in(), g.dy())); })
+    .gradient = [](Gradient& g) { g.set(0, gelu_grad(g.in(), g.dy())); }, .rounding = {4, 8})
 
 struct GeluGrad : Binary {
+  static constexpr float kWeight = 8;
   static constexpr double kFlat = 16;  // from here on the derivative is 0 or 1; x³ must not overflow into ∞ · 0
   template <class D, class V>
   static V run(D d, V x, V dy) {
@@ -207,22 +233,25 @@ struct GeluGrad : Binary {
   }
 };
 INGOT_ELEMENTWISE(
-    gelu_grad, GeluGrad, .signature = "gelu_grad(x, dy)", .doc = "dy times the derivative of gelu at x.", .weight = 8,
-    .gradient = [](Gradient& g) {
-      using F = HWY_STATIC_DISPATCH(Gelu);
-      const Tensor &x = g.in(0), &dy = g.in(1);
-      if (g.wants(1)) g.set(1, gelu_grad(x, g.dy()));
-      if (!g.wants(0)) return;
-      // With s = 1 - tanh²u: the second derivative is s·u' + ½x·s·(u'' - 2·tanh(u)·u'²).
-      const Tensor x2 = square(x);
-      const Tensor t = tanh(multiply(x, add(multiply(x2, F::k * F::c), F::k)));
-      const Tensor s = add(negative(square(t)), 1.0), slope = add(multiply(x2, 3 * F::k * F::c), F::k);
-      const Tensor bend = subtract(multiply(x, 6 * F::k * F::c), multiply(multiply(t, 2.0), square(slope)));
-      const Tensor second = multiply(s, add(slope, multiply(multiply(x, 0.5), bend)));
-      g.set(0, multiply(multiply(g.dy(), dy), second));
-    })
+    gelu_grad, GeluGrad, .signature = "gelu_grad(x, dy)", .doc = "dy times the derivative of gelu at x.",
+    .gradient =
+        [](Gradient& g) {
+          using F = HWY_STATIC_DISPATCH(Gelu);
+          const Tensor &x = g.in(0), &dy = g.in(1);
+          if (g.wants(1)) g.set(1, gelu_grad(x, g.dy()));
+          if (!g.wants(0)) return;
+          // With s = 1 - tanh²u: the second derivative is s·u' + ½x·s·(u'' - 2·tanh(u)·u'²).
+          const Tensor x2 = square(x);
+          const Tensor t = tanh(multiply(x, add(multiply(x2, F::k * F::c), F::k)));
+          const Tensor s = add(negative(square(t)), 1.0), slope = add(multiply(x2, 3 * F::k * F::c), F::k);
+          const Tensor bend = subtract(multiply(x, 6 * F::k * F::c), multiply(multiply(t, 2.0), square(slope)));
+          const Tensor second = multiply(s, add(slope, multiply(multiply(x, 0.5), bend)));
+          g.set(0, multiply(multiply(g.dy(), dy), second));
+        },
+    .rounding = {4, 8}, .plumbing = true)
 
 struct GeluErf : Unary {
+  static constexpr float kWeight = 8;
   template <class D, class V>
   static V run(D d, V x) {
     return math::GeluErf(d, x);
@@ -231,9 +260,10 @@ struct GeluErf : Unary {
 };
 INGOT_ELEMENTWISE(
     gelu_erf, GeluErf, .signature = "gelu_erf(x)", .doc = "GELU activation, exact form: ½x(1 + erf(x/√2)).",
-    .weight = 8, .gradient = [](Gradient& g) { g.set(0, gelu_erf_grad(g.in(), g.dy())); })
+    .gradient = [](Gradient& g) { g.set(0, gelu_erf_grad(g.in(), g.dy())); }, .rounding = {4, 8})
 
 struct GeluErfGrad : Binary {
+  static constexpr float kWeight = 12;
   static constexpr double kDensity = 0.3989422804014327;  // 1/√(2π)
   static constexpr double kFlat = 40;                     // from here on the derivative is 0 or 1, also at ∞
   template <class D, class V>
@@ -251,13 +281,15 @@ struct GeluErfGrad : Binary {
 };
 INGOT_ELEMENTWISE(
     gelu_erf_grad, GeluErfGrad, .signature = "gelu_erf_grad(x, dy)", .doc = "dy times the derivative of gelu_erf at x.",
-    .weight = 12, .gradient = [](Gradient& g) {
-      using F = HWY_STATIC_DISPATCH(GeluErfGrad);
-      const Tensor &x = g.in(0), &dy = g.in(1);
-      if (g.wants(1)) g.set(1, gelu_erf_grad(x, g.dy()));
-      if (!g.wants(0)) return;
-      const Tensor x2 = square(x);  // the second derivative is (2 - x²) times the density
-      const Tensor density = multiply(exp(multiply(x2, -0.5)), F::kDensity);
-      g.set(0, multiply(multiply(g.dy(), dy), multiply(density, add(negative(x2), 2.0))));
-    })
+    .gradient =
+        [](Gradient& g) {
+          using F = HWY_STATIC_DISPATCH(GeluErfGrad);
+          const Tensor &x = g.in(0), &dy = g.in(1);
+          if (g.wants(1)) g.set(1, gelu_erf_grad(x, g.dy()));
+          if (!g.wants(0)) return;
+          const Tensor x2 = square(x);  // the second derivative is (2 - x²) times the density
+          const Tensor density = multiply(exp(multiply(x2, -0.5)), F::kDensity);
+          g.set(0, multiply(multiply(g.dy(), dy), multiply(density, add(negative(x2), 2.0))));
+        },
+    .rounding = {4, 8}, .plumbing = true)
 INGOT_SIMD_END

@@ -7,9 +7,10 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/elementwise-inl.h"
+#include "kernels/chain-inl.h"
 #include "kernels/math-inl.h"
 #include "ops/define.h"
+#include "ops/rules.h"
 
 #define INGOT_FAMILY "arithmetic"
 INGOT_SIMD_BEGIN
@@ -54,7 +55,8 @@ struct Add : Binary {
   }
 };
 INGOT_ELEMENTWISE(
-    add, Add, .signature = "add(a, b)", .doc = "a + b, with broadcasting.", .gradient = [](Gradient& g) {
+    add, Add, .signature = "add(a, b)", .doc = "a + b, with broadcasting.", .epilogue = Epilogue::kAddBias,
+    .gradient = [](Gradient& g) {
       g.set(0, g.dy());
       g.set(1, g.dy());
     })
@@ -70,10 +72,13 @@ struct Subtract : Binary {
   }
 };
 INGOT_ELEMENTWISE(
-    subtract, Subtract, .signature = "subtract(a, b)", .doc = "a - b, with broadcasting.", .gradient = [](Gradient& g) {
-      g.set(0, g.dy());
-      if (g.wants(1)) g.set(1, negative(g.dy()));
-    })
+    subtract, Subtract, .signature = "subtract(a, b)", .doc = "a - b, with broadcasting.",
+    .simplify = [](Rewrite& r) { return r.pass() == "algebra" && drop_identity(r, 0, 1, 0); },
+    .gradient =
+        [](Gradient& g) {
+          g.set(0, g.dy());
+          if (g.wants(1)) g.set(1, negative(g.dy()));
+        })
 
 struct Multiply : Binary {
   template <class D, class V>
@@ -86,12 +91,17 @@ struct Multiply : Binary {
   }
 };
 INGOT_ELEMENTWISE(
-    multiply, Multiply, .signature = "multiply(a, b)", .doc = "a · b, with broadcasting.", .gradient = [](Gradient& g) {
-      if (g.wants(0)) g.set(0, multiply(g.dy(), g.in(1)));
-      if (g.wants(1)) g.set(1, multiply(g.dy(), g.in(0)));
-    })
+    multiply, Multiply, .signature = "multiply(a, b)", .doc = "a · b, with broadcasting.",
+    .simplify =
+        [](Rewrite& r) { return r.pass() == "algebra" && (drop_identity(r, 0, 1, 1) || drop_identity(r, 1, 0, 1)); },
+    .gradient =
+        [](Gradient& g) {
+          if (g.wants(0)) g.set(0, multiply(g.dy(), g.in(1)));
+          if (g.wants(1)) g.set(1, multiply(g.dy(), g.in(0)));
+        })
 
 struct Divide : Elementwise<2> {
+  static constexpr float kWeight = 2;
   template <class D, class V>
   static V run(D, V a, V b) {
     return hn::Div(a, b);
@@ -102,7 +112,8 @@ struct Divide : Elementwise<2> {
   }
 };
 INGOT_ELEMENTWISE(
-    divide, Divide, .signature = "divide(a, b)", .doc = "a / b, with broadcasting.", .weight = 2,
+    divide, Divide, .signature = "divide(a, b)", .doc = "a / b, with broadcasting.",
+    .simplify = [](Rewrite& r) { return r.pass() == "algebra" && drop_identity(r, 0, 1, 1); },
     .gradient =
         [](Gradient& g) {
           if (g.wants(0)) g.set(0, divide(g.dy(), g.in(1)));
@@ -136,6 +147,10 @@ struct SubtractScalar : Unary {
 };
 INGOT_ELEMENTWISE(
     subtract_scalar, SubtractScalar, .signature = "subtract(x, value:real)", .doc = "x - value.",
+    .simplify =
+        [](Rewrite& r) {
+          return r.pass() == "algebra" && r.real("value") == 0 && !std::signbit(r.real("value")) && r.replace(r.in());
+        },
     .gradient = [](Gradient& g) { g.set(0, g.dy()); })
 
 struct MultiplyScalar : Unary {
@@ -150,9 +165,11 @@ struct MultiplyScalar : Unary {
 };
 INGOT_ELEMENTWISE(
     multiply_scalar, MultiplyScalar, .signature = "multiply(x, value:real)", .doc = "x · value.",
+    .simplify = [](Rewrite& r) { return r.pass() == "algebra" && r.real("value") == 1 && r.replace(r.in()); },
     .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), g.call().real("value"))); })
 
 struct DivideScalar : RealUnary {
+  static constexpr float kWeight = 2;
   template <class D, class V>
   static V run(D d, V a, const double* p) {
     return hn::Div(a, param(d, p));
@@ -160,7 +177,8 @@ struct DivideScalar : RealUnary {
   static double plain(double a, const double* p) { return a / p[0]; }
 };
 INGOT_ELEMENTWISE(
-    divide_scalar, DivideScalar, .signature = "divide(x, value:real)", .doc = "x / value.", .weight = 2,
+    divide_scalar, DivideScalar, .signature = "divide(x, value:real)", .doc = "x / value.",
+    .simplify = [](Rewrite& r) { return r.pass() == "algebra" && r.real("value") == 1 && r.replace(r.in()); },
     .gradient = [](Gradient& g) { g.set(0, divide(g.dy(), g.call().real("value"))); })
 
 struct AddScaled : Elementwise<2> {
@@ -173,10 +191,12 @@ struct AddScaled : Elementwise<2> {
 INGOT_ELEMENTWISE(
     add_scaled, AddScaled, .signature = "add_scaled(a, b, factor:real)",
     .doc = "a + factor · b (axpy), rounded once where the machine has fused multiply-add.",
-    .gradient = [](Gradient& g) {
-      g.set(0, g.dy());
-      if (g.wants(1)) g.set(1, multiply(g.dy(), g.call().real("factor")));
-    })
+    .gradient =
+        [](Gradient& g) {
+          g.set(0, g.dy());
+          if (g.wants(1)) g.set(1, multiply(g.dy(), g.call().real("factor")));
+        },
+    .rounding = {4, 8})
 
 struct Minimum : Elementwise<2, Types::kAll> {
   template <class D, class V>
@@ -255,6 +275,11 @@ struct Negative : Unary {
 };
 INGOT_ELEMENTWISE(
     negative, Negative, .signature = "negative(x)", .doc = "-x.",
+    .simplify =
+        [](Rewrite& r) {
+          const Site maker = r.maker(r.in());
+          return r.pass() == "algebra" && r.is(maker, op_negative) && !r.is_store(maker) && r.replace(r.in(maker, 0));
+        },
     .gradient = [](Gradient& g) { g.set(0, negative(g.dy())); })
 
 struct Abs : Unary {
@@ -305,6 +330,7 @@ INGOT_ELEMENTWISE(
     .gradient = [](Gradient& g) { g.set(0, multiply(multiply(g.dy(), 2.0), g.in())); })
 
 struct Sqrt : RealUnary {
+  static constexpr float kWeight = 2;
   template <class D, class V>
   static V run(D, V x) {
     return hn::Sqrt(x);
@@ -312,10 +338,11 @@ struct Sqrt : RealUnary {
   static double plain(double x) { return std::sqrt(x); }
 };
 INGOT_ELEMENTWISE(
-    sqrt, Sqrt, .signature = "sqrt(x)", .doc = "√x; NaN below 0.", .weight = 2,
+    sqrt, Sqrt, .signature = "sqrt(x)", .doc = "√x; NaN below 0.",
     .gradient = [](Gradient& g) { g.set(0, divide(multiply(g.dy(), 0.5), g.out())); }, .low = 0.1, .high = 4)
 
 struct Reciprocal : RealUnary {
+  static constexpr float kWeight = 2;
   template <class D, class V>
   static V run(D d, V x) {
     return hn::Div(hn::Set(d, 1), x);
@@ -323,10 +350,11 @@ struct Reciprocal : RealUnary {
   static double plain(double x) { return 1 / x; }
 };
 INGOT_ELEMENTWISE(
-    reciprocal, Reciprocal, .signature = "reciprocal(x)", .doc = "1 / x.", .weight = 2,
+    reciprocal, Reciprocal, .signature = "reciprocal(x)", .doc = "1 / x.",
     .gradient = [](Gradient& g) { g.set(0, negative(multiply(g.dy(), square(g.out())))); }, .low = 0.3, .high = 3)
 
 struct Exp : RealUnary {
+  static constexpr float kWeight = 4;
   template <class D, class V>
   static V run(D d, V x) {
     return math::Exp(d, x);
@@ -334,10 +362,10 @@ struct Exp : RealUnary {
   static double plain(double x) { return std::exp(x); }
 };
 INGOT_ELEMENTWISE(
-    exp, Exp, .signature = "exp(x)", .doc = "eˣ.", .weight = 4,
-    .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), g.out())); })
+    exp, Exp, .signature = "exp(x)", .doc = "eˣ.", .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), g.out())); })
 
 struct Log : RealUnary {
+  static constexpr float kWeight = 4;
   template <class D, class V>
   static V run(D d, V x) {
     return math::Log(d, x);
@@ -345,10 +373,11 @@ struct Log : RealUnary {
   static double plain(double x) { return std::log(x); }
 };
 INGOT_ELEMENTWISE(
-    log, Log, .signature = "log(x)", .doc = "The natural logarithm; -∞ at 0, NaN below.", .weight = 4,
+    log, Log, .signature = "log(x)", .doc = "The natural logarithm; -∞ at 0, NaN below.",
     .gradient = [](Gradient& g) { g.set(0, divide(g.dy(), g.in())); }, .low = 0.1, .high = 5)
 
 struct Sin : RealUnary {
+  static constexpr float kWeight = 6;
   template <class D, class V>
   static V run(D d, V x) {
     return math::Sin(d, x);
@@ -356,10 +385,11 @@ struct Sin : RealUnary {
   static double plain(double x) { return std::sin(x); }
 };
 INGOT_ELEMENTWISE(
-    sin, Sin, .signature = "sin(x)", .doc = "The sine of x radians.", .weight = 6,
+    sin, Sin, .signature = "sin(x)", .doc = "The sine of x radians.",
     .gradient = [](Gradient& g) { g.set(0, multiply(g.dy(), cos(g.in()))); }, .low = -20, .high = 20)
 
 struct Cos : RealUnary {
+  static constexpr float kWeight = 6;
   template <class D, class V>
   static V run(D d, V x) {
     return math::Cos(d, x);
@@ -367,10 +397,11 @@ struct Cos : RealUnary {
   static double plain(double x) { return std::cos(x); }
 };
 INGOT_ELEMENTWISE(
-    cos, Cos, .signature = "cos(x)", .doc = "The cosine of x radians.", .weight = 6,
+    cos, Cos, .signature = "cos(x)", .doc = "The cosine of x radians.",
     .gradient = [](Gradient& g) { g.set(0, negative(multiply(g.dy(), sin(g.in())))); }, .low = -20, .high = 20)
 
 struct Erf : RealUnary {
+  static constexpr float kWeight = 8;
   template <class D, class V>
   static V run(D d, V x) {
     return math::Erf(d, x);
@@ -378,13 +409,13 @@ struct Erf : RealUnary {
   static double plain(double x) { return std::erf(x); }
 };
 INGOT_ELEMENTWISE(
-    erf, Erf, .signature = "erf(x)", .doc = "The error function, 2/√π · ∫₀ˣ exp(-t²) dt.", .weight = 8,
-    .gradient = [](Gradient& g) {
+    erf, Erf, .signature = "erf(x)", .doc = "The error function, 2/√π · ∫₀ˣ exp(-t²) dt.", .gradient = [](Gradient& g) {
       constexpr double kTwoOverRootPi = 1.1283791670955126;
       g.set(0, multiply(multiply(g.dy(), kTwoOverRootPi), exp(negative(square(g.in())))));
     })
 
 struct Pow : Elementwise<2> {
+  static constexpr float kWeight = 30;
   template <class D, class V>
   static V run(D d, V x, V y) {
     return math::Pow(d, x, y);
@@ -393,7 +424,6 @@ struct Pow : Elementwise<2> {
 };
 INGOT_ELEMENTWISE(
     pow, Pow, .signature = "pow(x, y)", .doc = "x to the power y, with C's rules for zero, infinity and NaN.",
-    .weight = 30,
     .gradient =
         [](Gradient& g) {
           if (g.wants(0)) g.set(0, multiply(g.dy(), multiply(g.in(1), pow(g.in(0), subtract(g.in(1), 1.0)))));
@@ -406,6 +436,7 @@ INGOT_ELEMENTWISE(
     .low = 0.2, .high = 3)
 
 struct PowScalar : RealUnary {
+  static constexpr float kWeight = 30;
   template <class D, class V>
   static V run(D d, V x, const double* p) {
     return math::Pow(d, x, param(d, p));
@@ -413,7 +444,13 @@ struct PowScalar : RealUnary {
   static double plain(double x, const double* p) { return std::pow(x, p[0]); }
 };
 INGOT_ELEMENTWISE(
-    pow_scalar, PowScalar, .signature = "pow(x, exponent:real)", .doc = "x to a constant power.", .weight = 30,
+    pow_scalar, PowScalar, .signature = "pow(x, exponent:real)", .doc = "x to a constant power.",
+    .simplify =
+        [](Rewrite& r) {
+          if (r.pass() != "algebra") return false;
+          if (r.real("exponent") == 1) return r.replace(r.in());
+          return r.real("exponent") == 2 && r.replace(square(r.in()));
+        },
     .gradient =
         [](Gradient& g) {
           const double y = g.call().real("exponent");

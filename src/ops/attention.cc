@@ -7,11 +7,14 @@
 #include <limits>
 
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/plain.h"
 #include "ops/staging.h"
 
 namespace ingot {
+extern const Op op_self_attention, op_self_attention_grad;
+
 namespace {
 
 using kernels::Attention;
@@ -20,9 +23,9 @@ using kernels::HeadRows;
 constexpr const char* kFused = "it is fused for speed; for second derivatives compose matmul and softmax";
 
 // Inputs 0, 1 and 2 of an op are q, k and v, or input 0 is all three side by side.
-bool is_packed(const Call& call) { return call.op.name[0] == 's'; }
+bool is_packed(const Call& call) { return &call.op == &op_self_attention || &call.op == &op_self_attention_grad; }
 
-Attention attention_of(const Call& call) {
+Attention decode_attention(const Call& call) {
   const Tensor &q = call.in(0), &k = call.in(is_packed(call) ? 0 : 1);
   const int64_t heads = call.integer("heads"), width = q.size(2) / (is_packed(call) ? 3 : 1);
   const int64_t depth = heads > 0 ? width / heads : 0;
@@ -36,13 +39,15 @@ Attention attention_of(const Call& call) {
           .causal = call.flag("causal")};
 }
 
+Attention attention_of(const Call& call) { return decoded<decode_attention>(call); }
+
 Attention require_attention(const Call& call) {
   require_type(call, call.in(0).dtype());
   require_rank(call, 0, 3, is_packed(call) ? "[batch, length, 3 · heads · depth]" : "[batch, length, heads · depth]");
   const Tensor& q = call.in(0);
   const int64_t heads = call.integer("heads"), parts = is_packed(call) ? 3 : 1;
   if (heads < 1 || q.size(2) % parts != 0 || q.size(2) / parts % heads != 0)
-    fail(
+    fail_argument(
         call, std::to_string(heads) + " heads in " + std::to_string(q.size(2)) + " columns",
         is_packed(call) ? "q, k and v have one width each that the heads divide" : "the heads must divide the columns");
   if (!is_packed(call)) {
@@ -283,6 +288,7 @@ INGOT_OP(attention) = {
           out.add(call.in(0).dtype(), call.in(0).shape());
           out.add(call.in(0).dtype(), {a.batch, a.heads, a.queries});
         },
+    .prepare = prepared<decode_attention>,
     .run = run,
     .scratch = scratch_of,
     .reference = reference_forward,
@@ -297,6 +303,7 @@ INGOT_OP(attention) = {
     .samples = [](Samples& s) { add_samples(s, false, false); },
     .low = -2,
     .high = 2,
+    .multiplies_padding = true,
 };
 
 INGOT_OP(attention_grad) = {
@@ -305,11 +312,13 @@ INGOT_OP(attention_grad) = {
         "attention_grad(q, k, v, y, lse, dy, dlse?, heads:int=1, causal:bool=false, scale:real=0) -> dq, dk, dv",
     .doc = "Gradients of attention by q, k and v, from its results and their gradients.",
     .family = "attention",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           require_gradient(call);
           for (int i = 0; i < 3; i++) out.add(call.in(0).dtype(), call.in(i).shape());
         },
+    .prepare = prepared<decode_attention>,
     .run = run,
     .scratch = scratch_of,
     .reference = reference_backward,
@@ -318,6 +327,7 @@ INGOT_OP(attention_grad) = {
     .samples = [](Samples& s) { add_samples(s, false, true); },
     .low = -2,
     .high = 2,
+    .multiplies_padding = true,
 };
 
 INGOT_OP(self_attention) = {
@@ -333,6 +343,7 @@ INGOT_OP(self_attention) = {
           out.add(call.in(0).dtype(), {a.batch, a.queries, a.heads * a.depth});
           out.add(call.in(0).dtype(), {a.batch, a.heads, a.queries});
         },
+    .prepare = prepared<decode_attention>,
     .run = run,
     .scratch = scratch_of,
     .reference = reference_forward,
@@ -346,6 +357,7 @@ INGOT_OP(self_attention) = {
     .samples = [](Samples& s) { add_samples(s, true, false); },
     .low = -2,
     .high = 2,
+    .multiplies_padding = true,
 };
 
 INGOT_OP(self_attention_grad) = {
@@ -353,11 +365,13 @@ INGOT_OP(self_attention_grad) = {
     .signature = "self_attention_grad(qkv, y, lse, dy, dlse?, heads:int=1, causal:bool=false, scale:real=0)",
     .doc = "Gradient of self_attention by qkv, from its results and their gradients.",
     .family = "attention",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           require_gradient(call);
           out.add(call.in(0).dtype(), call.in(0).shape());
         },
+    .prepare = prepared<decode_attention>,
     .run = run,
     .scratch = scratch_of,
     .reference = reference_backward,
@@ -366,6 +380,7 @@ INGOT_OP(self_attention_grad) = {
     .samples = [](Samples& s) { add_samples(s, true, true); },
     .low = -2,
     .high = 2,
+    .multiplies_padding = true,
 };
 
 }  // namespace ingot

@@ -3,7 +3,7 @@
 #pragma once
 #include <atomic>
 
-#include "ingot/op.h"
+#include "ingot/ops/op.h"
 
 namespace ingot {
 
@@ -23,6 +23,9 @@ class Recorder {
 Recorder* recorder();
 /// Puts another in its place; returns the one that was there.
 Recorder* set_recorder(Recorder* recorder);
+
+/// The ops of this library (written by tools/opgen.py); all_ops() has those that were added as well.
+std::span<const Op* const> core_ops();
 
 /// The results of a call, by the op's shape rule; throws for inputs that do not fit.
 Specs infer(const Call& call);

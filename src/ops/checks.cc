@@ -4,7 +4,7 @@
 
 namespace ingot {
 
-void fail(const Call& call, const std::string& what, const std::string& hint) {
+void fail(const Call& call, const std::string& what, const std::string& hint, ErrorKind kind) {
   std::string shapes;
   for (int i = 0; i < call.count(); i++) {
     if (i > 0) shapes += ", ";
@@ -14,7 +14,12 @@ void fail(const Call& call, const std::string& what, const std::string& hint) {
       break;
     }
   }
-  throw Error(std::string(call.op.name) + ": " + what + (shapes.empty() ? "" : " (" + shapes + ")") + " — " + hint);
+  throw Error(kind,
+              std::string(call.op.name) + ": " + what + (shapes.empty() ? "" : " (" + shapes + ")") + " — " + hint);
+}
+
+void fail_argument(const Call& call, const std::string& what, const std::string& hint) {
+  fail(call, what, hint, ErrorKind::kArgument);
 }
 
 void require_type(const Call& call, DType type) {
@@ -22,9 +27,10 @@ void require_type(const Call& call, DType type) {
   if (is_float(type) || (types != Types::kFloats && is_number(type))) return;
   if (types == Types::kAll && (type == kU8 || type == kBool)) return;
   if (type == kF16 || type == kBF16)
-    fail(call, std::string(name(type)) + " is a storage type", "convert with to(x, kF32) first");
+    fail(call, std::string(name(type)) + " is a storage type", "convert with to(x, kF32) first", ErrorKind::kType);
   fail(call, std::string("not defined for ") + name(type),
-       types == Types::kFloats ? "convert with to(x, kF32)" : "convert with to(x, kF32) or to(x, kI64)");
+       types == Types::kFloats ? "convert with to(x, kF32)" : "convert with to(x, kF32) or to(x, kI64)",
+       ErrorKind::kType);
 }
 
 void require_rank(const Call& call, int i, int rank, const char* meaning) {
@@ -37,19 +43,20 @@ void require_same_type(const Call& call, int i, int j) {
   if (call.in(i).dtype() != call.in(j).dtype())
     fail(call,
          std::string("element types ") + name(call.in(i).dtype()) + " and " + name(call.in(j).dtype()) + " differ",
-         "convert one with to()");
+         "convert one with to()", ErrorKind::kType);
 }
 
 void require_indices(const Call& call, int i) {
   const DType type = call.in(i).dtype();
   if (type != kI32 && type != kI64)
-    fail(call, std::string("indices are ") + name(type), "give them as i32 or i64 (to(x, kI64))");
+    fail(call, std::string("indices are ") + name(type), "give them as i32 or i64 (to(x, kI64))", ErrorKind::kType);
 }
 
 DType require_dtype(const Call& call) {
   const int64_t type = call.integer("dtype");
   if (type < 0 || type > static_cast<int64_t>(DType::kBF16))
-    fail(call, "there is no dtype " + std::to_string(type), "use kF32, kF64, kI32, kI64, kU8, kBool, kF16 or kBF16");
+    fail(call, "there is no dtype " + std::to_string(type), "use kF32, kF64, kI32, kI64, kU8, kBool, kF16 or kBF16",
+         ErrorKind::kType);
   return static_cast<DType>(type);
 }
 
@@ -90,9 +97,9 @@ void require_index_range(const Call& call, int i, int64_t low, int64_t high) {
   for (int64_t k = 0; k < t.numel(); k++) {
     const int64_t index = index_at(t, k);
     if (index < low || index >= high)
-      fail(call, "index " + std::to_string(index) + " at position " + std::to_string(k) + " is out of range",
-           low == INT64_MIN ? "indices must be less than " + std::to_string(high)
-                            : "indices must lie in " + std::to_string(low) + " … " + std::to_string(high - 1));
+      fail_argument(call, "index " + std::to_string(index) + " at position " + std::to_string(k) + " is out of range",
+                    low == INT64_MIN ? "indices must be less than " + std::to_string(high)
+                                     : "indices must lie in " + std::to_string(low) + " … " + std::to_string(high - 1));
   }
 }
 

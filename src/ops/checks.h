@@ -1,12 +1,15 @@
 // Sentences for inputs that do not fit, shared by the shape rules.
 #pragma once
-#include "ingot/error.h"
-#include "ingot/op.h"
+#include "ingot/base/error.h"
+#include "ingot/ops/op.h"
 
 namespace ingot {
 
-/// An Error in the house's form: "op: what (shapes of the inputs) — hint".
-[[noreturn]] void fail(const Call& call, const std::string& what, const std::string& hint);
+/// An Error in the house's form: "op: what (shapes of the inputs) — hint"; shapes that do not fit, if not said otherwise.
+[[noreturn]] void fail(const Call& call, const std::string& what, const std::string& hint,
+                       ErrorKind kind = ErrorKind::kShape);
+/// The same for a constant, a value or a number of inputs that does not fit.
+[[noreturn]] void fail_argument(const Call& call, const std::string& what, const std::string& hint);
 /// Fails unless the op is defined for elements of this type.
 void require_type(const Call& call, DType type);
 /// Fails unless input i has `rank` axes; `meaning` names them, as in "[batch, channels, length]".

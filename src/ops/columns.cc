@@ -1,6 +1,7 @@
 // im2col and col2im: the patches a convolution sees, laid out as columns, and their adjoint.
 #include "kernels/conv.h"
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/plain.h"
 #include "ops/staging.h"
@@ -22,10 +23,11 @@ Windows windows_of(const Call& call) {
   if (w.padding.empty()) w.padding = {0, 0};
   if (w.dilation.empty()) w.dilation = {1, 1};
   for (const Dims* d : {&w.kernel, &w.stride, &w.padding, &w.dilation}) {
-    if (d->size() != 2) fail(call, "kernel, stride, padding and dilation need two numbers", "give {height, width}");
+    if (d->size() != 2)
+      fail_argument(call, "kernel, stride, padding and dilation need two numbers", "give {height, width}");
     for (int64_t v : *d)
       if (v < (d == &w.padding ? 0 : 1) || v > kLargest)
-        fail(call, to_string(*d) + " is out of range", "sizes are positive, padding 0 or more");
+        fail_argument(call, to_string(*d) + " is out of range", "sizes are positive, padding 0 or more");
   }
   return w;
 }
@@ -56,15 +58,17 @@ ConvShape shape_of(const Call& call, int64_t batch, int64_t channels, int64_t he
   }
   return s;
 }
-ConvShape im2col_shape(const Call& call) {
+ConvShape decode_im2col(const Call& call) {
   const Tensor& x = call.in(0);
   return shape_of(call, x.size(0), x.size(1), x.size(2), x.size(3));
 }
-ConvShape col2im_shape(const Call& call) {
+ConvShape decode_col2im(const Call& call) {
   const Windows w = windows_of(call);
   const Dims& size = call.ints("size");
   return shape_of(call, call.in(0).size(0), call.in(0).size(1) / (w.kernel[0] * w.kernel[1]), size[0], size[1]);
 }
+ConvShape im2col_shape(const Call& call) { return decoded<decode_im2col>(call); }
+ConvShape col2im_shape(const Call& call) { return decoded<decode_col2im>(call); }
 Dims columns_shape(const ConvShape& s) {
   return {s.batch, s.in_channels * s.kernel[1] * s.kernel[2], s.out[1] * s.out[2]};
 }
@@ -97,6 +101,7 @@ INGOT_OP(im2col) = {
           require_rank(call, 0, 4, "[batch, channels, height, width]");
           out.add(call.in(0).dtype(), columns_shape(im2col_shape(call)));
         },
+    .prepare = prepared<decode_im2col>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team,
@@ -136,7 +141,8 @@ INGOT_OP(col2im) = {
         [](const Call& call, Specs& out) {
           require_type(call, call.in(0).dtype());
           require_rank(call, 0, 3, "[batch, channels · kernel, positions]");
-          if (call.ints("size").size() != 2) fail(call, "size " + to_string(call.ints("size")), "give {height, width}");
+          if (call.ints("size").size() != 2)
+            fail_argument(call, "size " + to_string(call.ints("size")), "give {height, width}");
           const ConvShape s = col2im_shape(call);
           if (!(columns_shape(s) == call.in(0).shape()))
             fail(call,
@@ -144,6 +150,7 @@ INGOT_OP(col2im) = {
                  "size, kernel, stride, padding and dilation must be those of im2col");
           out.add(call.in(0).dtype(), {s.batch, s.in_channels, s.in[1], s.in[2]});
         },
+    .prepare = prepared<decode_col2im>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team,

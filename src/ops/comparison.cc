@@ -4,7 +4,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/elementwise-inl.h"
+#include "kernels/chain-inl.h"
 #include "ops/define.h"
 
 #define INGOT_FAMILY "comparison"

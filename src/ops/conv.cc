@@ -4,6 +4,7 @@
 
 #include "ops/checks.h"
 #include "ops/conv_shape.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/plain.h"
 #include "ops/staging.h"
@@ -20,16 +21,18 @@ void infer_forward(const Call& call, Specs& out) {
 }
 
 // dx from dy and w: inputs dy, w; `size` is the spatial size of x.
-ConvShape grad_input_shape(const Call& call) {
+ConvShape decode_grad_input(const Call& call) {
   const Tensor &dy = call.in(0), &w = call.in(1);
   return conv_geometry(call, dy.size(0), w.size(1) * groups_of(call), call.ints("size"), w.size(0),
                        spatial_of(w.shape()));
 }
 // dw from x and dy: inputs x, dy; `kernel` is the spatial size of w.
-ConvShape grad_kernel_shape(const Call& call) {
+ConvShape decode_grad_kernel(const Call& call) {
   const Tensor &x = call.in(0), &dy = call.in(1);
   return conv_geometry(call, x.size(0), x.size(1), spatial_of(x.shape()), dy.size(1), call.ints("kernel"));
 }
+ConvShape grad_input_shape(const Call& call) { return decoded<decode_grad_input>(call); }
+ConvShape grad_kernel_shape(const Call& call) { return decoded<decode_grad_kernel>(call); }
 void require_result(const Call& call, int i, const ConvShape& s, int spatial) {
   const Dims expected = shape_of(s.batch, s.out_channels, s.out, spatial);
   if (!(call.in(i).shape() == expected))
@@ -54,12 +57,13 @@ Dims transposed_size(const Call& call, int spatial) {
   }
   return size;
 }
-ConvShape transposed_shape(const Call& call) {
+ConvShape decode_transposed(const Call& call) {
   const Tensor &x = call.in(0), &w = call.in(1);
   const int spatial = x.rank() - 2;
   return conv_geometry(call, x.size(0), w.size(1) * groups_of(call), transposed_size(call, spatial), w.size(0),
                        spatial_of(w.shape()));
 }
+ConvShape transposed_shape(const Call& call) { return decoded<decode_transposed>(call); }
 template <int kSpatial>
 void infer_transposed(const Call& call, Specs& out) {
   require_type(call, call.in(0).dtype());
@@ -76,15 +80,22 @@ void infer_transposed(const Call& call, Specs& out) {
   out.add(call.in(0).dtype(), shape_of(s.batch, s.in_channels, s.in, kSpatial));
 }
 
+struct Forward {
+  ConvShape shape;
+  bool relu;
+};
+Forward decode_forward(const Call& call) { return {forward_shape(call), call.attrs.find(kRelu) != nullptr}; }
+
 void run_forward(const Call& call, const Tensor* out, void* scratch, const Team& team) {
+  const Forward& f = call.params<Forward>();
   with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
-    kernels::conv_forward(forward_shape(call), in[0], in[1], in[2], to[0], rest, team,
-                          call.attrs.find(kRelu) != nullptr);
+    kernels::conv_forward(f.shape, in[0], in[1], in[2], to[0], rest, team, f.relu);
   });
 }
+double cost_forward(const Call& call) { return flop_cost(call.params<Forward>().shape); }
 size_t scratch_forward(const Call& call, const Tensor* out, int team_size) {
   return staged_bytes(call, out) +
-         kernels::conv_forward_scratch(forward_shape(call), size_of(out[0].dtype()), team_size);
+         kernels::conv_forward_scratch(call.params<Forward>().shape, size_of(out[0].dtype()), team_size);
 }
 
 void run_transposed(const Call& call, const Tensor* out, void* scratch, const Team& team) {
@@ -243,13 +254,15 @@ INGOT_OP(conv1d) = {
     .doc = "Convolution of x [n, c, l] with w [o, c/groups, k] and bias [o], to [n, o, l'].",
     .family = "conv",
     .infer = infer_forward<1>,
+    .prepare = prepared<decode_forward>,
     .run = run_forward,
     .scratch = scratch_forward,
     .takes_relu = true,
     .reference = reference_forward,
-    .cost = [](const Call& call) { return flop_cost(forward_shape(call)); },
+    .cost = cost_forward,
     .gradient = gradient_forward,
     .samples = sample_forward<1>,
+    .multiplies_padding = true,
 };
 
 INGOT_OP(conv2d) = {
@@ -258,13 +271,15 @@ INGOT_OP(conv2d) = {
     .doc = "Convolution of x [n, c, h, w] with w [o, c/groups, kh, kw] and bias [o], to [n, o, h', w'].",
     .family = "conv",
     .infer = infer_forward<2>,
+    .prepare = prepared<decode_forward>,
     .run = run_forward,
     .scratch = scratch_forward,
     .takes_relu = true,
     .reference = reference_forward,
-    .cost = [](const Call& call) { return flop_cost(forward_shape(call)); },
+    .cost = cost_forward,
     .gradient = gradient_forward,
     .samples = sample_forward<2>,
+    .multiplies_padding = true,
 };
 
 INGOT_OP(conv3d) = {
@@ -273,13 +288,15 @@ INGOT_OP(conv3d) = {
     .doc = "Convolution of x [n, c, d, h, w] with w [o, c/groups, kd, kh, kw] and bias [o], to [n, o, d', h', w'].",
     .family = "conv",
     .infer = infer_forward<3>,
+    .prepare = prepared<decode_forward>,
     .run = run_forward,
     .scratch = scratch_forward,
     .takes_relu = true,
     .reference = reference_forward,
-    .cost = [](const Call& call) { return flop_cost(forward_shape(call)); },
+    .cost = cost_forward,
     .gradient = gradient_forward,
     .samples = sample_forward<3>,
+    .multiplies_padding = true,
 };
 
 INGOT_OP(conv_transpose1d) = {
@@ -288,6 +305,7 @@ INGOT_OP(conv_transpose1d) = {
     .doc = "Transposed convolution of x [n, c, l] with w [c, o/groups, k] and bias [o], to [n, o, l'].",
     .family = "conv",
     .infer = infer_transposed<1>,
+    .prepare = prepared<decode_transposed>,
     .run = run_transposed,
     .scratch =
         [](const Call& call, const Tensor* out, int team_size) {
@@ -298,6 +316,7 @@ INGOT_OP(conv_transpose1d) = {
     .cost = [](const Call& call) { return flop_cost(transposed_shape(call)); },
     .gradient = gradient_transposed,
     .samples = sample_transposed<1>,
+    .multiplies_padding = true,
 };
 
 INGOT_OP(conv_transpose2d) = {
@@ -306,6 +325,7 @@ INGOT_OP(conv_transpose2d) = {
     .doc = "Transposed convolution of x [n, c, h, w] with w [c, o/groups, kh, kw] and bias [o], to [n, o, h', w'].",
     .family = "conv",
     .infer = infer_transposed<2>,
+    .prepare = prepared<decode_transposed>,
     .run = run_transposed,
     .scratch =
         [](const Call& call, const Tensor* out, int team_size) {
@@ -322,6 +342,7 @@ INGOT_OP(conv_transpose2d) = {
           ConvOptions{.stride = {2, 3}}.put(attrs);
           s.add({s.real({1, 2, 3, 2}), s.real({2, 3, 2, 2}), Tensor()}, attrs.set("output_padding", Dims{1, 2}));
         },
+    .multiplies_padding = true,
 };
 
 INGOT_OP(conv_grad_input) = {
@@ -331,19 +352,21 @@ INGOT_OP(conv_grad_input) = {
         "Gradient of a convolution for its input: dy [n, o, …], w [o, c/groups, …] and the input's spatial `size`, to "
         "[n, c, size…].",
     .family = "conv",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           const int spatial = call.ints("size").size();
           require_type(call, call.in(0).dtype());
           require_same_type(call, 0, 1);
           if (spatial < 1 || spatial > 3)
-            fail(call, "size " + to_string(call.ints("size")), "give one number per spatial axis, 1 to 3");
+            fail_argument(call, "size " + to_string(call.ints("size")), "give one number per spatial axis, 1 to 3");
           require_spatial(call, 0, spatial);
           require_spatial(call, 1, spatial);
           const ConvShape s = grad_input_shape(call);
           require_result(call, 0, s, spatial);
           out.add(call.in(0).dtype(), shape_of(s.batch, s.in_channels, s.in, spatial));
         },
+    .prepare = prepared<decode_grad_input>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
@@ -375,6 +398,7 @@ INGOT_OP(conv_grad_input) = {
               s.add({s.real(result_shape(c)), s.real(c.w)}, attrs);
             }
         },
+    .multiplies_padding = true,
 };
 
 INGOT_OP(conv_grad_kernel) = {
@@ -384,19 +408,21 @@ INGOT_OP(conv_grad_kernel) = {
         "Gradient of a convolution for its weights: x [n, c, …], dy [n, o, …] and the spatial size of the `kernel`, to "
         "[o, c/groups, kernel…].",
     .family = "conv",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           const int spatial = call.ints("kernel").size();
           require_type(call, call.in(0).dtype());
           require_same_type(call, 0, 1);
           if (spatial < 1 || spatial > 3)
-            fail(call, "kernel " + to_string(call.ints("kernel")), "give one number per spatial axis, 1 to 3");
+            fail_argument(call, "kernel " + to_string(call.ints("kernel")), "give one number per spatial axis, 1 to 3");
           require_spatial(call, 0, spatial);
           require_spatial(call, 1, spatial);
           const ConvShape s = grad_kernel_shape(call);
           require_result(call, 1, s, spatial);
           out.add(call.in(0).dtype(), shape_of(s.out_channels, s.in_channels / s.groups, s.kernel, spatial));
         },
+    .prepare = prepared<decode_grad_kernel>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
@@ -428,6 +454,7 @@ INGOT_OP(conv_grad_kernel) = {
               s.add({s.real(c.x), s.real(result_shape(c))}, attrs);
             }
         },
+    .multiplies_padding = true,
 };
 
 }  // namespace ingot

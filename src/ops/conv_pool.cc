@@ -7,6 +7,7 @@
 
 #include "ops/checks.h"
 #include "ops/conv_shape.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/plain.h"
 #include "ops/staging.h"
@@ -24,8 +25,8 @@ ConvPoolShape pooled(const Call& call, const ConvShape& conv) {
   const Dims window = per_axis(call, "pool", 2, 0, 1);
   ConvPoolShape s{conv, {window[0], window[1]}};
   if (window[0] < 1 || window[0] > kMostTaps || window[1] > kMostTaps || window[0] * window[1] > kMostTaps)
-    fail(call, "windows of " + to_string(window),
-         "give {height, width}, at most " + std::to_string(kMostTaps) + " elements");
+    fail_argument(call, "windows of " + to_string(window),
+                  "give {height, width}, at most " + std::to_string(kMostTaps) + " elements");
   if (s.pooled(0) < 1 || s.pooled(1) < 1)
     fail(call,
          "windows of " + to_string(window) + " do not fit a convolution's result of " +
@@ -35,18 +36,27 @@ ConvPoolShape pooled(const Call& call, const ConvShape& conv) {
 }
 Dims pooled_shape(const ConvPoolShape& s) { return {s.conv.batch, s.conv.out_channels, s.pooled(0), s.pooled(1)}; }
 
-ConvPoolShape forward(const Call& call) { return pooled(call, forward_shape(call)); }
+struct Forward {
+  ConvPoolShape shape;
+  bool with_taps, relu;
+};
+Forward decode_forward(const Call& call) {
+  return {pooled(call, forward_shape(call)), call.flag("with_taps"), call.attrs.find(kRelu) != nullptr};
+}
 // dx from dy, taps and w; dw from x, dy and taps.
-ConvPoolShape input_shape(const Call& call) {
+ConvPoolShape decode_input_grad(const Call& call) {
   const Tensor &dy = call.in(0), &w = call.in(2);
   return pooled(call, conv_geometry(call, dy.size(0), w.size(1) * groups_of(call), call.ints("size"), w.size(0),
                                     spatial_of(w.shape())));
 }
-ConvPoolShape kernel_shape(const Call& call) {
+ConvPoolShape decode_kernel_grad(const Call& call) {
   const Tensor &x = call.in(0), &dy = call.in(1);
   return pooled(call,
                 conv_geometry(call, x.size(0), x.size(1), spatial_of(x.shape()), dy.size(1), call.ints("kernel")));
 }
+
+ConvPoolShape input_shape(const Call& call) { return decoded<decode_input_grad>(call); }
+ConvPoolShape kernel_shape(const Call& call) { return decoded<decode_kernel_grad>(call); }
 
 // dy is input i, its taps input i + 1.
 void require_pooled(const Call& call, int i, const ConvPoolShape& s) {
@@ -58,7 +68,7 @@ void require_pooled(const Call& call, int i, const ConvPoolShape& s) {
 }
 void require_sizes_of(const Call& call, const char* attr) {
   if (call.ints(attr).size() != 2)
-    fail(call, std::string(attr) + " " + to_string(call.ints(attr)), "give {height, width}");
+    fail_argument(call, std::string(attr) + " " + to_string(call.ints(attr)), "give {height, width}");
 }
 
 const uint8_t* as_taps(const void* p) { return static_cast<const uint8_t*>(p); }
@@ -80,7 +90,8 @@ void for_products(const ConvPoolShape& p, const Dims& y, int64_t tap, F f) {
 }
 
 void reference_forward(const Call& call, const Tensor* out) {
-  const ConvPoolShape s = forward(call);
+  const Forward f = decode_forward(call);
+  const ConvPoolShape& s = f.shape;
   for_each_index(out[0].shape(), [&](const Dims& y) {
     double best = -INFINITY;
     int64_t best_tap = -1;
@@ -90,9 +101,9 @@ void reference_forward(const Call& call, const Tensor* out) {
                    [&](const Dims& w, const Dims& x) { sum += value_at(call.in(1), w) * value_at(call.in(0), x); });
       if (best_tap < 0 || (!std::isnan(best) && (sum > best || std::isnan(sum)))) best = sum, best_tap = tap;
     }
-    const bool cut = call.attrs.find(kRelu) != nullptr && best < 0;
+    const bool cut = f.relu && best < 0;
     store_from_double(element_at(out[0], y), out[0].dtype(), cut ? 0 : best);
-    if (call.flag("with_taps")) *reinterpret_cast<uint8_t*>(element_at(out[1], y)) = static_cast<uint8_t>(best_tap);
+    if (f.with_taps) *reinterpret_cast<uint8_t*>(element_at(out[1], y)) = static_cast<uint8_t>(best_tap);
   });
 }
 
@@ -144,28 +155,30 @@ INGOT_OP(conv2d_max_pool) = {
         "The largest elements of conv2d's result in windows of `pool` side by side, and which of a window's elements "
         "they are (u8, empty without `with_taps`): what a plan makes of conv2d and max_pool2d.",
     .family = "conv",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           const ConvPoolShape s = pooled(call, checked_forward_shape(call, 2));
           out.add(call.in(0).dtype(), pooled_shape(s));
           out.add(kU8, call.flag("with_taps") ? pooled_shape(s) : Dims{0});
         },
+    .prepare = prepared<decode_forward>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          const Forward& f = call.params<Forward>();
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
-            uint8_t* taps = call.flag("with_taps") ? reinterpret_cast<uint8_t*>(to[1]) : nullptr;
-            kernels::conv_pool(forward(call), in[0], in[1], in[2], to[0], taps, rest, team,
-                               call.attrs.find(kRelu) != nullptr);
+            uint8_t* taps = f.with_taps ? reinterpret_cast<uint8_t*>(to[1]) : nullptr;
+            kernels::conv_pool(f.shape, in[0], in[1], in[2], to[0], taps, rest, team, f.relu);
           });
         },
     .scratch =
         [](const Call& call, const Tensor* out, int team_size) {
           return staged_bytes(call, out) +
-                 kernels::conv_pool_scratch(forward(call), size_of(out[0].dtype()), team_size);
+                 kernels::conv_pool_scratch(call.params<Forward>().shape, size_of(out[0].dtype()), team_size);
         },
     .takes_relu = true,
     .reference = reference_forward,
-    .cost = [](const Call& call) { return flop_cost(forward_shape(call)); },
+    .cost = [](const Call& call) { return flop_cost(call.params<Forward>().shape.conv); },
     .gradient =
         [](Gradient& g) {
           const ConvOptions o = conv_options_of(g.call());
@@ -189,6 +202,7 @@ INGOT_OP(conv2d_max_pool) = {
               s.add({s.real(c.x), s.real(c.w), with_taps ? s.real({c.w[0]}) : Tensor()}, attrs);
             }
         },
+    .multiplies_padding = true,
 };
 
 INGOT_OP(conv2d_max_pool_input_grad) = {
@@ -198,6 +212,7 @@ INGOT_OP(conv2d_max_pool_input_grad) = {
         "Gradient of conv2d_max_pool for its input: dy and taps [n, o, h, w], w [o, c/groups, kh, kw] and the input's "
         "spatial `size`, to [n, c, size…].",
     .family = "conv",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           require_type(call, call.in(0).dtype());
@@ -209,6 +224,7 @@ INGOT_OP(conv2d_max_pool_input_grad) = {
           require_pooled(call, 0, s);
           out.add(call.in(0).dtype(), shape_of(s.conv.batch, s.conv.in_channels, s.conv.in, 2));
         },
+    .prepare = prepared<decode_input_grad>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
@@ -235,6 +251,7 @@ INGOT_OP(conv2d_max_pool_input_grad) = {
             s.add({s.real(y), s.indices(y, 0, c.pool[0] * c.pool[1], kU8), s.real(c.w)}, attrs);
           }
         },
+    .multiplies_padding = true,
 };
 
 INGOT_OP(conv2d_max_pool_kernel_grad) = {
@@ -245,6 +262,7 @@ INGOT_OP(conv2d_max_pool_kernel_grad) = {
         "the "
         "`kernel`, to [o, c/groups, kernel…].",
     .family = "conv",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           require_type(call, call.in(0).dtype());
@@ -257,6 +275,7 @@ INGOT_OP(conv2d_max_pool_kernel_grad) = {
           out.add(call.in(0).dtype(),
                   shape_of(s.conv.out_channels, s.conv.in_channels / s.conv.groups, s.conv.kernel, 2));
         },
+    .prepare = prepared<decode_kernel_grad>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
@@ -283,6 +302,7 @@ INGOT_OP(conv2d_max_pool_kernel_grad) = {
             s.add({s.real(c.x), s.real(y), s.indices(y, 0, c.pool[0] * c.pool[1], kU8)}, attrs);
           }
         },
+    .multiplies_padding = true,
 };
 
 }  // namespace ingot

@@ -1,6 +1,7 @@
 #include "ops/conv_shape.h"
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
+#include "kernels/cost.h"
 #include "ops/checks.h"
 
 namespace ingot {
@@ -19,8 +20,8 @@ Dims per_axis(const Call& call, const char* name, int spatial, int64_t fallback,
          "give one number per spatial axis, or one for all");
   for (int64_t v : values)
     if (v < least || v > kLargest)
-      fail(call, std::string(name) + " " + to_string(values) + " is out of range",
-           "it must be at least " + std::to_string(least));
+      fail_argument(call, std::string(name) + " " + to_string(values) + " is out of range",
+                    "it must be at least " + std::to_string(least));
   return values;
 }
 
@@ -30,7 +31,8 @@ ConvOptions conv_options_of(const Call& call) {
 
 int64_t groups_of(const Call& call) {
   const int64_t groups = call.integer("groups");
-  if (groups < 1 || groups > kLargest) fail(call, std::to_string(groups) + " groups", "groups must be at least 1");
+  if (groups < 1 || groups > kLargest)
+    fail_argument(call, std::to_string(groups) + " groups", "groups must be at least 1");
   return groups;
 }
 
@@ -43,10 +45,10 @@ ConvShape conv_geometry(const Call& call, int64_t batch, int64_t in_channels, co
              dilation = per_axis(call, "dilation", spatial, 1, 1);
   const int64_t groups = call.integer("groups");
   if (groups < 1 || in_channels < 1 || out_channels < 1 || in_channels % groups != 0 || out_channels % groups != 0)
-    fail(call,
-         std::to_string(groups) + " groups of " + std::to_string(in_channels) + " input and " +
-             std::to_string(out_channels) + " output channels",
-         "groups must be at least 1 and divide both");
+    fail_argument(call,
+                  std::to_string(groups) + " groups of " + std::to_string(in_channels) + " input and " +
+                      std::to_string(out_channels) + " output channels",
+                  "groups must be at least 1 and divide both");
   ConvShape s{.batch = batch,
               .in_channels = in_channels,
               .out_channels = out_channels,
@@ -105,10 +107,10 @@ ConvShape checked_forward_shape(const Call& call, int spatial) {
   require_spatial(call, 1, spatial);
   const ConvShape s = forward_shape(call);
   if (call.in(1).size(1) * s.groups != s.in_channels)
-    fail(call,
-         "weights for " + std::to_string(call.in(1).size(1)) + " channels per group, input with " +
-             std::to_string(s.in_channels) + " in " + std::to_string(s.groups) + " groups",
-         "weights must be [out, in / groups, kernel…]");
+    fail_argument(call,
+                  "weights for " + std::to_string(call.in(1).size(1)) + " channels per group, input with " +
+                      std::to_string(s.in_channels) + " in " + std::to_string(s.groups) + " groups",
+                  "weights must be [out, in / groups, kernel…]");
   require_bias(call, 2, s.out_channels);
   return s;
 }
@@ -117,7 +119,7 @@ double flop_cost(const ConvShape& s) {
   const int64_t in_channels = s.in_channels / s.groups;
   double macs = static_cast<double>(s.batch) * static_cast<double>(s.out_channels) * static_cast<double>(in_channels);
   for (int a = 0; a < 3; a++) macs *= static_cast<double>(s.out[a]) * static_cast<double>(s.kernel[a]);
-  return macs / 20;
+  return 2 * macs / cost::kColdFlops;
 }
 
 }  // namespace ingot

@@ -1,7 +1,7 @@
 // The geometry of convolutions: what their ops have in common.
 #pragma once
-#include "ingot/op.h"
-#include "ingot/options.h"
+#include "ingot/ops/op.h"
+#include "ingot/ops/options.h"
 #include "kernels/conv.h"
 
 namespace ingot {

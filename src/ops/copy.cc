@@ -4,6 +4,7 @@
 #include "kernels/copy.h"
 #include "ops/checks.h"
 #include "ops/define.h"
+#include "ops/rules.h"
 #include "ops/staging.h"
 
 namespace ingot {
@@ -45,6 +46,8 @@ INGOT_OP(copy) = {
     .infer = [](const Call& call, Specs& out) { out.add(call.in(0).dtype(), call.in(0).shape()); },
     .run = [](const Call& call, const Tensor* out, void*, const Team& team) { copy_share(*out, call.in(0), team); },
     .reference = copy_reference,
+    .role = OpRole::kCopy,
+    .simplify = [](Rewrite& r) { return r.pass() == "algebra" && r.replace(r.in()); },  // values never change
     .gradient = [](Gradient& g) { g.set(0, g.dy()); },
     .samples = [](Samples& s) { sample_shapes(s, {}); }};
 

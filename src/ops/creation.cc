@@ -4,9 +4,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "ingot/random.h"
+#include "ingot/base/random.h"
 #include "kernels/copy.h"
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/layouts.h"
 #include "ops/plain.h"
@@ -21,8 +22,9 @@ constexpr int64_t kMostElements = int64_t{1} << 60;
 // Writes value(i) to element i of a vector; this member's share. Types of fewer numbers than double hold what fits.
 template <class Value>
 void write_vector(const Tensor& out, const Team& team, Value value) {
-  const auto [first, last] = team.share(out.numel(), 64);
-  const int64_t step = out.strides()[0], bytes = static_cast<int64_t>(size_of(out.dtype()));
+  const std::pair<int64_t, int64_t> mine = team.share(out.numel(), 64);  // not taken apart: lambdas below capture it
+  const int64_t first = mine.first, last = mine.second, step = out.strides()[0],
+                bytes = static_cast<int64_t>(size_of(out.dtype()));
   const auto write = [&](auto* to) {
     using T = std::remove_pointer_t<decltype(to)>;
     for (int64_t i = first; i < last; i++) to[i * step] = static_cast<T>(value(i));
@@ -33,6 +35,8 @@ void write_vector(const Tensor& out, const Team& team, Value value) {
     store_from_double(static_cast<std::byte*>(out.raw()) + i * step * bytes, out.dtype(), value(i));
 }
 
+double decode_value(const Call& call) { return call.real("value"); }
+
 void infer_shape(const Call& call, Specs& out) {
   require_sizes(call, call.ints("shape"), "shape");
   out.add(require_dtype(call), call.ints("shape"));
@@ -41,44 +45,45 @@ void infer_shape(const Call& call, Specs& out) {
 void infer_arange(const Call& call, Specs& out) {
   const double start = call.real("start"), stop = call.real("stop"), step = call.real("step");
   const auto text = [](double x) { return std::to_string(x); };
-  if (step == 0 || !std::isfinite(step)) fail(call, "step is " + text(step), "give a finite step other than 0");
+  if (step == 0 || !std::isfinite(step))
+    fail_argument(call, "step is " + text(step), "give a finite step other than 0");
   if (!std::isfinite(start) || !std::isfinite(stop))
-    fail(call, "from " + text(start) + " to " + text(stop), "give finite ends");
+    fail_argument(call, "from " + text(start) + " to " + text(stop), "give finite ends");
   const double count = std::max(0.0, std::ceil((stop - start) / step));
   if (!(count < static_cast<double>(kMostElements)))
-    fail(call, text(count) + " numbers from " + text(start) + " to " + text(stop),
-         "no memory holds so many; use a longer step");
+    fail_argument(call, text(count) + " numbers from " + text(start) + " to " + text(stop),
+                  "no memory holds so many; use a longer step");
   out.add(require_dtype(call), {static_cast<int64_t>(count)});
 }
 
-auto arange_value(const Call& call) {
-  return [start = call.real("start"), step = call.real("step")](int64_t i) {
-    return start + static_cast<double>(i) * step;
-  };
-}
+// Numbers in equal steps; element `last` is exactly `stop`.
+struct Ramp {
+  double start, step, stop = 0;
+  int64_t last = -1;
+  double operator()(int64_t i) const { return i > 0 && i == last ? stop : start + static_cast<double>(i) * step; }
+};
+Ramp decode_arange(const Call& call) { return {call.real("start"), call.real("step")}; }
 
 void infer_linspace(const Call& call, Specs& out) {
   const double start = call.real("start"), stop = call.real("stop");
   if (!std::isfinite(stop - start))
-    fail(call, "from " + std::to_string(start) + " to " + std::to_string(stop), "give finite ends");
+    fail_argument(call, "from " + std::to_string(start) + " to " + std::to_string(stop), "give finite ends");
   require_sizes(call, {call.integer("count")}, "count");
   out.add(require_dtype(call), {call.integer("count")});
 }
 
-auto linspace_value(const Call& call) {
+Ramp decode_linspace(const Call& call) {
   const int64_t last = call.integer("count") - 1;
   const double start = call.real("start"), stop = call.real("stop");
-  const double step = (stop - start) / static_cast<double>(std::max<int64_t>(last, 1));
-  return [=](int64_t i) { return i > 0 && i == last ? stop : start + static_cast<double>(i) * step; };
+  return {start, (stop - start) / static_cast<double>(std::max<int64_t>(last, 1)), stop, last};
 }
 
-template <auto kValue>
-void run_vector(const Call& call, const Tensor* out, void*, const Team& team) {
-  write_vector(*out, team, kValue(call));
+void run_ramp(const Call& call, const Tensor* out, void*, const Team& team) {
+  write_vector(*out, team, call.params<Ramp>());
 }
-template <auto kValue>
-void vector_reference(const Call& call, const Tensor* out) {
-  const auto value = kValue(call);
+template <auto decode>
+void ramp_reference(const Call& call, const Tensor* out) {
+  const Ramp value = decode(call);
   for_each_index(out->shape(),
                  [&](const Dims& i) { store_from_double(element_at(*out, i), out->dtype(), value(i[0])); });
 }
@@ -102,33 +107,40 @@ void run_eye(const Call&, const Tensor* out, void*, const Team& team) {
 // Random numbers
 // -----------------------------------------------------------------------------------------------------------
 
+// How many numbers of which sequence, and the two that describe the distribution.
+struct Draw {
+  RandomKey key;
+  double a, b;
+  int64_t count;
+};
 RandomKey key_of(const Call& call) {
   return {static_cast<uint64_t>(call.integer("seed")), static_cast<uint64_t>(call.integer("stream"))};
 }
+Draw draw_of(const Call& call, double a, double b) { return {key_of(call), a, b, element_count(call.ints("shape"))}; }
 
 // How each distribution fills elements first … first + n - 1 of the sequence.
 struct Uniform {
-  static void fill(const Call& call, const Tensor& out, void* to, int64_t n, int64_t first) {
-    const double low = call.real("low"), high = call.real("high");
+  static Draw decode(const Call& call) { return draw_of(call, call.real("low"), call.real("high")); }
+  static void fill(const Draw& d, const Tensor& out, void* to, int64_t n, int64_t first) {
     if (out.dtype() == kF32)
-      fill_uniform(static_cast<float*>(to), n, first, static_cast<float>(low), static_cast<float>(high), key_of(call));
+      fill_uniform(static_cast<float*>(to), n, first, static_cast<float>(d.a), static_cast<float>(d.b), d.key);
     else
-      fill_uniform(static_cast<double*>(to), n, first, low, high, key_of(call));
+      fill_uniform(static_cast<double*>(to), n, first, d.a, d.b, d.key);
   }
 };
 struct Normal {
-  static void fill(const Call& call, const Tensor& out, void* to, int64_t n, int64_t first) {
-    const double mean = call.real("mean"), deviation = call.real("stddev");
+  static Draw decode(const Call& call) { return draw_of(call, call.real("mean"), call.real("stddev")); }
+  static void fill(const Draw& d, const Tensor& out, void* to, int64_t n, int64_t first) {
     if (out.dtype() == kF32)
-      fill_normal(static_cast<float*>(to), n, first, static_cast<float>(mean), static_cast<float>(deviation),
-                  key_of(call));
+      fill_normal(static_cast<float*>(to), n, first, static_cast<float>(d.a), static_cast<float>(d.b), d.key);
     else
-      fill_normal(static_cast<double*>(to), n, first, mean, deviation, key_of(call));
+      fill_normal(static_cast<double*>(to), n, first, d.a, d.b, d.key);
   }
 };
 struct Bernoulli {
-  static void fill(const Call& call, const Tensor&, void* to, int64_t n, int64_t first) {
-    fill_bernoulli(static_cast<uint8_t*>(to), n, first, call.real("p"), key_of(call));
+  static Draw decode(const Call& call) { return draw_of(call, call.real("p"), 0); }
+  static void fill(const Draw& d, const Tensor&, void* to, int64_t n, int64_t first) {
+    fill_bernoulli(static_cast<uint8_t*>(to), n, first, d.a, d.key);
   }
 };
 
@@ -137,20 +149,22 @@ void run_random(const Call& call, const Tensor* out, void* scratch, const Team& 
   std::byte* to = stage_out<std::byte>(*out, scratch);
   const auto [first, last] = team.share(out->numel(), 128);  // whole batches of the generator
   if (first < last)
-    Distribution::fill(call, *out, to + first * static_cast<int64_t>(size_of(out->dtype())), last - first, first);
+    Distribution::fill(call.params<Draw>(), *out, to + first * static_cast<int64_t>(size_of(out->dtype())),
+                       last - first, first);
   unstage(*out, to, team);
 }
 
 // One number at a time, straight to its place.
 template <class Distribution>
 void random_reference(const Call& call, const Tensor* out) {
+  const Draw draw = Distribution::decode(call);
   int64_t i = 0;
-  for_each_index(out->shape(), [&](const Dims& at) { Distribution::fill(call, *out, element_at(*out, at), 1, i++); });
+  for_each_index(out->shape(), [&](const Dims& at) { Distribution::fill(draw, *out, element_at(*out, at), 1, i++); });
 }
 
 size_t staged_scratch(const Call&, const Tensor* out, int) { return staging_bytes(*out); }
 
-double random_cost(const Call& call) { return static_cast<double>(element_count(call.ints("shape"))) * 2; }
+double random_cost(const Call& call) { return static_cast<double>(call.params<Draw>().count) * 2; }
 
 DType infer_random(const Call& call, Specs& out) {
   infer_shape(call, out);
@@ -168,10 +182,11 @@ INGOT_OP(full) = {.name = "full",
                   .family = "creation",
                   .types = Types::kAll,
                   .infer = infer_shape,
+                  .prepare = prepared<decode_value>,
                   .run =
                       [](const Call& call, const Tensor* out, void*, const Team& team) {
                         int64_t element = 0;
-                        store_from_double(&element, out->dtype(), call.real("value"));
+                        store_from_double(&element, out->dtype(), call.params<double>());
                         fill_share(*out, &element, team);
                       },
                   .reference =
@@ -180,6 +195,7 @@ INGOT_OP(full) = {.name = "full",
                           store_from_double(element_at(*out, at), out->dtype(), call.real("value"));
                         });
                       },
+                  .role = OpRole::kFill,
                   .not_differentiable = kNoInputs,
                   .samples =
                       [](Samples& s) {
@@ -193,8 +209,9 @@ INGOT_OP(arange) = {.name = "arange",
                     .family = "creation",
                     .types = Types::kAll,
                     .infer = infer_arange,
-                    .run = run_vector<arange_value>,
-                    .reference = vector_reference<arange_value>,
+                    .prepare = prepared<decode_arange>,
+                    .run = run_ramp,
+                    .reference = ramp_reference<decode_arange>,
                     .not_differentiable = kNoInputs,
                     .samples = [](Samples& s) {
                       const auto add = [&](double start, double stop, double step) {
@@ -216,8 +233,9 @@ INGOT_OP(linspace) = {
     .family = "creation",
     .types = Types::kAll,
     .infer = infer_linspace,
-    .run = run_vector<linspace_value>,
-    .reference = vector_reference<linspace_value>,
+    .prepare = prepared<decode_linspace>,
+    .run = run_ramp,
+    .reference = ramp_reference<decode_linspace>,
     .not_differentiable = kNoInputs,
     .samples = [](Samples& s) {
       for (const int count : {0, 1, 2, 7, 100})
@@ -256,13 +274,16 @@ INGOT_OP(uniform) = {
           const bool fits = type == kF64 ? std::isfinite(high - low)
                                          : std::isfinite(static_cast<float>(high) - static_cast<float>(low));
           if (!(low <= high) || !fits)
-            fail(call, "the range " + std::to_string(low) + " to " + std::to_string(high) + " is empty or not finite",
-                 "give finite low ≤ high");
+            fail_argument(
+                call, "the range " + std::to_string(low) + " to " + std::to_string(high) + " is empty or not finite",
+                "give finite low ≤ high");
         },
+    .prepare = prepared<Uniform::decode>,
     .run = run_random<Uniform>,
     .scratch = staged_scratch,
     .reference = random_reference<Uniform>,
     .cost = random_cost,
+    .role = OpRole::kRandom,
     .not_differentiable = kNoInputs,
     .samples =
         [](Samples& s) {
@@ -286,13 +307,15 @@ INGOT_OP(normal) = {
           const DType type = infer_random(call, out);
           const double mean = call.real("mean"), deviation = call.real("stddev"), most = type == kF64 ? 1e307 : 1e37;
           if (!(std::fabs(mean) <= most) || !(deviation >= 0 && deviation <= most))
-            fail(call, "mean " + std::to_string(mean) + ", stddev " + std::to_string(deviation),
-                 "both must be finite, and the standard deviation 0 or more");
+            fail_argument(call, "mean " + std::to_string(mean) + ", stddev " + std::to_string(deviation),
+                          "both must be finite, and the standard deviation 0 or more");
         },
+    .prepare = prepared<Normal::decode>,
     .run = run_random<Normal>,
     .scratch = staged_scratch,
     .reference = random_reference<Normal>,
     .cost = random_cost,
+    .role = OpRole::kRandom,
     .not_differentiable = kNoInputs,
     .samples =
         [](Samples& s) {
@@ -315,13 +338,15 @@ INGOT_OP(bernoulli) = {
         [](const Call& call, Specs& out) {
           require_sizes(call, call.ints("shape"), "shape");
           const double p = call.real("p");
-          if (!(p >= 0 && p <= 1)) fail(call, "p is " + std::to_string(p), "a probability is from 0 to 1");
+          if (!(p >= 0 && p <= 1)) fail_argument(call, "p is " + std::to_string(p), "a probability is from 0 to 1");
           out.add(kBool, call.ints("shape"));
         },
+    .prepare = prepared<Bernoulli::decode>,
     .run = run_random<Bernoulli>,
     .scratch = staged_scratch,
     .reference = random_reference<Bernoulli>,
     .cost = random_cost,
+    .role = OpRole::kRandom,
     .not_differentiable = kNoInputs,
     .samples =
         [](Samples& s) {
@@ -339,10 +364,11 @@ INGOT_OP(permutation) = {
           require_sizes(call, {call.integer("n")}, "n");
           out.add(kI64, {call.integer("n")});
         },
+    .prepare = prepared<key_of>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           int64_t* to = stage_out<int64_t>(*out, scratch);
-          if (team.rank() == 0) fill_permutation(to, out->numel(), key_of(call));
+          if (team.rank() == 0) fill_permutation(to, out->numel(), call.params<RandomKey>());
           unstage(*out, to, team);
         },
     .scratch = staged_scratch,
@@ -355,6 +381,7 @@ INGOT_OP(permutation) = {
           });
         },
     .cost = [](const Call&) { return 0.0; },  // every step builds on the last
+    .role = OpRole::kRandom,
     .not_differentiable = kNoInputs,
     .samples =
         [](Samples& s) {

@@ -1,6 +1,6 @@
 // Dropout. The mask depends on seed, stream and the element's row-major index only, so it is the same at any thread
 // count.
-#include "ingot/random.h"
+#include "ingot/base/random.h"
 #include "ops/checks.h"
 #include "ops/define.h"
 #include "ops/staging.h"
@@ -16,6 +16,12 @@ double keep_scale(const Call& call) {
 RandomKey key_of(const Call& call) {
   return {static_cast<uint64_t>(call.integer("seed")), static_cast<uint64_t>(call.integer("stream"))};
 }
+
+struct Dropout {
+  double keep, scale;
+  RandomKey key;
+};
+Dropout decode_dropout(const Call& call) { return {1 - call.real("p"), keep_scale(call), key_of(call)}; }
 
 template <class T>
 void drop(const T* x, const uint8_t* mask, T* y, int64_t first, int64_t last, T scale) {
@@ -35,23 +41,24 @@ INGOT_OP(dropout) = {
         [](const Call& call, Specs& out) {
           require_type(call, call.in(0).dtype());
           const double p = call.real("p");
-          if (!(p >= 0 && p <= 1)) fail(call, "p = " + std::to_string(p), "a probability lies in 0 … 1");
+          if (!(p >= 0 && p <= 1)) fail_argument(call, "p = " + std::to_string(p), "a probability lies in 0 … 1");
           out.add(call.in(0).dtype(), call.in(0).shape());
           out.add(kBool, call.in(0).shape());
         },
+    .prepare = prepared<decode_dropout>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
+          const Dropout& d = call.params<Dropout>();
           const void* x = stage_in(call.in(0), scratch, team);
           void* y = stage_out(out[0], scratch);
           uint8_t* mask = static_cast<uint8_t*>(stage_out(out[1], scratch));
           team.barrier();
           const auto [first, last] = team.share(out[0].numel(), 64);
-          fill_bernoulli(mask + first, last - first, first, 1 - call.real("p"), key_of(call));
+          fill_bernoulli(mask + first, last - first, first, d.keep, d.key);
           if (out[0].dtype() == kF32)
-            drop(static_cast<const float*>(x), mask, static_cast<float*>(y), first, last,
-                 static_cast<float>(keep_scale(call)));
+            drop(static_cast<const float*>(x), mask, static_cast<float*>(y), first, last, static_cast<float>(d.scale));
           else
-            drop(static_cast<const double*>(x), mask, static_cast<double*>(y), first, last, keep_scale(call));
+            drop(static_cast<const double*>(x), mask, static_cast<double*>(y), first, last, d.scale);
           unstage(out[0], y, team);
           unstage(out[1], mask, team);
         },
@@ -72,6 +79,7 @@ INGOT_OP(dropout) = {
             store_from_double(to, out[0].dtype(), kept);
           });
         },
+    .role = OpRole::kRandom,
     .gradient =
         [](Gradient& g) {
           g.set(0, where(g.out(1), multiply(g.dy(), keep_scale(g.call())), zeros({}, g.dy().dtype())));

@@ -8,6 +8,7 @@
 #include "kernels/reduce.h"
 #include "ops/checks.h"
 #include "ops/define.h"
+#include "ops/einsum_equation.h"
 #include "ops/plain.h"
 #include "ops/staging.h"
 
@@ -15,107 +16,6 @@ namespace ingot {
 extern const Op op_multiply;
 
 namespace {
-
-constexpr int kLetters = 52, kLabels = kLetters + kMaxRank;  // letters, then the axes behind an ellipsis
-
-// Axis names of one operand, in order.
-struct Labels {
-  int count = 0;
-  uint8_t of[2 * kMaxRank];  // a pair of operands has up to sixteen
-  void add(int label) { of[count++] = static_cast<uint8_t>(label); }
-  bool has(int label) const { return std::find(of, of + count, label) != of + count; }
-};
-
-// A parsed equation: names of every operand's and the result's axes, and the size behind each name.
-struct Equation {
-  Labels in[kMaxInputs], out;
-  int64_t size[kLabels];
-  int times[kLabels] = {};  // how often a name occurs among the operands
-};
-
-int label_of(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1; }
-char letter_of(int label) { return static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26); }
-
-[[noreturn]] void fail_equation(const Call& call, const std::string& what) {
-  fail(call, "\"" + std::string(call.text("equation")) + "\": " + what,
-       "write names of axes as letters: \"ij,jk->ik\"; \"...\" stands for leading axes that broadcast");
-}
-
-// Names of one term; an ellipsis becomes `dots` axes, right-aligned among the names kLetters … kLetters + kMaxRank - 1.
-Labels parse_term(const Call& call, std::string_view term, int dots) {
-  Labels labels;
-  for (size_t i = 0; i < term.size(); i++) {
-    if (labels.count + (term[i] == '.' ? dots : 1) > kMaxRank) fail_equation(call, "too many axes in one term");
-    if (term.substr(i, 3) == "...") {
-      for (int d = 0; d < dots; d++) labels.add(kLabels - dots + d);
-      i += 2;
-    } else if (const int label = label_of(term[i]); label >= 0) {
-      labels.add(label);
-    } else if (term[i] != ' ') {
-      fail_equation(call, std::string("'") + term[i] + "' is not a letter");
-    }
-  }
-  return labels;
-}
-
-int count_letters(std::string_view term) {
-  return static_cast<int>(std::count_if(term.begin(), term.end(), [](char c) { return label_of(c) >= 0; }));
-}
-
-Equation parse(const Call& call) {
-  const std::string_view text = call.text("equation");
-  const size_t arrow = text.find("->");
-  std::string_view left = text.substr(0, arrow);
-  Equation e;
-  std::fill(e.size, e.size + kLabels, -1);
-  int most_dots = 0;
-  for (int i = 0; i < call.count(); i++) {
-    const size_t comma = left.find(',');
-    if ((comma == std::string_view::npos) != (i + 1 == call.count()))
-      fail_equation(call, "the number of terms is not the number of operands, " + std::to_string(call.count()));
-    const std::string_view term = left.substr(0, comma);
-    if (comma != std::string_view::npos) left = left.substr(comma + 1);
-    const size_t first_dots = term.find("...");
-    const bool dotted = first_dots != std::string_view::npos;
-    if (dotted && term.find("...", first_dots + 3) != std::string_view::npos)
-      fail_equation(call, "two ellipses in one term");
-    const Tensor& t = call.in(i);
-    const int dots = dotted ? t.rank() - count_letters(term) : 0;
-    if (dots < 0 || (!dotted && count_letters(term) != t.rank()))
-      fail_equation(call, "term \"" + std::string(term) + "\" does not name the " + std::to_string(t.rank()) +
-                              " axes of operand " + std::to_string(i));
-    most_dots = std::max(most_dots, dots);
-    e.in[i] = parse_term(call, term, dots);
-    for (int a = 0; a < t.rank(); a++) {
-      const int label = e.in[i].of[a];
-      int64_t& size = e.size[label];
-      e.times[label]++;
-      if (size == -1 || size == 1) {
-        size = t.shape()[a];
-      } else if (t.shape()[a] != 1 && t.shape()[a] != size) {
-        fail_equation(
-            call, "one axis name stands for sizes " + std::to_string(size) + " and " + std::to_string(t.shape()[a]));
-      }
-    }
-  }
-  if (arrow != std::string_view::npos) {
-    e.out = parse_term(call, text.substr(arrow + 2), most_dots);
-  } else {  // the ellipsis, then every name that occurs once, in alphabetical order
-    for (int d = 0; d < most_dots; d++) e.out.add(kLabels - most_dots + d);
-    for (int label = 0; label < kLetters; label++)
-      if (e.times[label] == 1) {
-        if (e.out.count == kMaxRank) fail_equation(call, "the result has more than 8 axes");
-        e.out.add(label);
-      }
-  }
-  for (int a = 0; a < e.out.count; a++) {
-    const int label = e.out.of[a];
-    if (e.times[label] == 0) fail_equation(call, "the result names an axis that no operand has");
-    if (std::count(e.out.of, e.out.of + e.out.count, label) != 1)
-      fail_equation(call, "the result names one axis twice");
-  }
-  return e;
-}
 
 // An operand on its way: names are unique, sizes are the equation's (broadcast axes have stride 0).
 struct Term {
@@ -389,7 +289,7 @@ class Contraction {
 // The gradient for operand i is an einsum again: dy times the other operands, with i's own names as the result. A name
 // that nothing else has gets a vector of ones; a name that occurs twice in operand i gets an identity matrix.
 Tensor operand_gradient(const Gradient& g, int i) {
-  const Equation e = parse(g.call());
+  const Equation e = parse_equation(g.call());
   bool used[kLabels] = {};
   for (int label = 0; label < kLabels; label++) used[label] = e.times[label] > 0;
   char letter[kLabels];
@@ -442,7 +342,7 @@ Tensor operand_gradient(const Gradient& g, int i) {
 }
 
 double einsum_cost(const Call& call) {  // as if every name were walked once
-  const Equation e = parse(call);
+  const Equation e = equation_of(call);
   double products = 1;
   for (int label = 0; label < kLabels; label++)
     if (e.times[label] > 0) products *= static_cast<double>(e.size[label]);
@@ -460,31 +360,33 @@ INGOT_OP(einsum) = {
     .family = "einsum",
     .infer =
         [](const Call& call, Specs& out) {
-          if (call.count() == 0) fail(call, "no operands", "give at least one tensor");
+          if (call.count() == 0) fail_argument(call, "no operands", "give at least one tensor");
           require_type(call, call.in(0).dtype());
           for (int i = 1; i < call.count(); i++) require_same_type(call, 0, i);
-          const Equation e = parse(call);
+          const Equation e = parse_equation(call);
+          decode_names(call);
           if (!Contraction(call, e, call.in(0), nullptr, 1, nullptr).fits())
             fail_equation(call, "an intermediate result would have more than 8 axes; contract in steps");
           Dims shape;
           for (int a = 0; a < e.out.count; a++) shape.push_back(e.size[e.out.of[a]]);
           out.add(call.in(0).dtype(), shape);
         },
+    .prepare = prepared<decode_names>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-          const Equation e = parse(call);
+          const Equation e = equation_of(call);
           Contraction(call, e, out[0], scratch, team.size(), &team).run();
         },
     .scratch =
         [](const Call& call, const Tensor* out, int team_size) {
-          const Equation e = parse(call);
+          const Equation e = equation_of(call);
           Contraction dry(call, e, out[0], nullptr, team_size, nullptr);
           dry.run();
           return dry.bytes();
         },
     .reference =
         [](const Call& call, const Tensor* out) {
-          const Equation e = parse(call);
+          const Equation e = parse_equation(call);
           int64_t index[kLabels] = {};
           const Tensor sums = zeros(out[0].shape(), kF64);
           int64_t count = 1;
@@ -553,6 +455,7 @@ INGOT_OP(einsum) = {
           add("i->i", {{1}});
           add("bchw,oc->bohw", {{2, 3, 2, 2}, {4, 3}});
         },
+    .reorders_sums = true,
 };
 
 }  // namespace ingot

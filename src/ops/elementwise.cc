@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
+#include "ingot/ops/own_op.h"
+#include "kernels/axes.h"
 #include "ops/checks.h"
 
 namespace ingot {
@@ -35,38 +37,16 @@ struct Walk {
   // Puts the result's smallest step innermost (a transposed destination is written in memory order), drops axes of size
   // 1 and merges neighbours.
   void simplify() {
-    for (int a = 1; a < rank; a++)
-      for (int b = a; b > 0 && std::abs(step[0][b - 1]) < std::abs(step[0][b]); b--) swap_axes(b - 1, b);
-    int kept = 0;
-    for (int a = 0; a < rank; a++) {
-      if (size[a] == 1) continue;
-      if (kept > 0 && mergeable(kept - 1, a)) {
-        size[kept - 1] *= size[a];
-        for (int k = 0; k < operands; k++) step[k][kept - 1] = step[k][a];
-      } else {
-        size[kept] = size[a];
-        for (int k = 0; k < operands; k++) step[k][kept] = step[k][a];
-        kept++;
-      }
-    }
-    rank = kept;
+    int64_t* steps[kOperands];
+    for (int k = 0; k < operands; k++) steps[k] = step[k];
+    kernels::order_axes(rank, size, steps, operands);
+    rank = kernels::merge_axes(rank, size, steps, operands);
     if (rank == 0) {
       rank = 1;
       size[0] = 1;
       for (int k = 0; k < operands; k++) step[k][0] = 0;
       step[0][0] = bytes[0];
     }
-  }
-
- private:
-  void swap_axes(int a, int b) {
-    std::swap(size[a], size[b]);
-    for (int k = 0; k < operands; k++) std::swap(step[k][a], step[k][b]);
-  }
-  bool mergeable(int outer, int inner) const {
-    for (int k = 0; k < operands; k++)
-      if (step[k][outer] != step[k][inner] * size[inner]) return false;
-    return true;
   }
 };
 
@@ -144,19 +124,23 @@ class RowRunner {
 }  // namespace
 
 void infer_elementwise(const Call& call, Specs& out) {
+  if (call.attrs.size() != call.op.signature.attr_count())
+    fail_argument(call, std::to_string(call.attrs.size()) + " attributes given",
+                  std::string("the op is ") + call.op.signature.text());
   const Tensor& last = call.in(call.count() - 1);
   const DType type = last.dtype();
   const int first = call.count() == 3 ? 1 : 0;  // three inputs: a mask comes first
   for (int i = first; i < call.count(); i++)
     if (call.in(i).dtype() != type)
-      throw Error(std::string(call.op.name) + ": element types " + name(call.in(i).dtype()) + " and " + name(type) +
-                  " differ (shapes " + to_string(call.in(i).shape()) + " and " + to_string(last.shape()) +
-                  ") — convert one with to()");
+      throw Error(ErrorKind::kType, std::string(call.op.name) + ": element types " + name(call.in(i).dtype()) +
+                                        " and " + name(type) + " differ (shapes " + to_string(call.in(i).shape()) +
+                                        " and " + to_string(last.shape()) + ") — convert one with to()");
   require_type(call, type);
   if (first == 1 && call.in(0).dtype() != kBool)
-    throw Error(std::string(call.op.name) + ": the condition is " + name(call.in(0).dtype()) + " " +
-                to_string(call.in(0).shape()) + ", not bool — compare first");
-  if (call.count() == 1) return out.add(type, last.shape());
+    throw Error(ErrorKind::kType, std::string(call.op.name) + ": the condition is " + name(call.in(0).dtype()) + " " +
+                                      to_string(call.in(0).shape()) + ", not bool — compare first");
+  if (call.count() == 1 || (call.count() == 2 && call.in(0).shape() == last.shape()))
+    return out.add(type, last.shape());
   Dims shape = broadcast_shapes(call.op.name, call.in(0).shape(), call.in(1).shape());
   if (call.count() == 3) shape = broadcast_shapes(call.op.name, shape, last.shape());
   out.add(type, shape);
@@ -218,6 +202,21 @@ void run_tiles(TileFn tile, const Call& call, const double* params, const Tensor
       index[a] = 0;
     }
   }
+}
+
+void prepare_elementwise(const Call& call, Prepared& block) { block.set(Params(call)); }
+
+void run_element_by_element(const Call& call, const Tensor& out, TileFn tile) {
+  const Params params(call);
+  for_each_element(call, out, [&](void* to, const void* const* from) { tile(to, from, 0, 1, params.values); });
+}
+
+Tensor call(const Op& op, std::initializer_list<Tensor> inputs, const Attrs& attrs) {
+  const Tensor* pointers[kMaxInputs];
+  if (inputs.size() > kMaxInputs) throw Error(std::string(op.name) + ": too many inputs — at most 64 go into one call");
+  size_t count = 0;
+  for (const Tensor& t : inputs) pointers[count++] = &t;
+  return call(op, std::span<const Tensor* const>(pointers, count), attrs);
 }
 
 int64_t load_as_int(const void* p, DType dtype) {

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#include "ingot/op.h"
+#include "ingot/ops/op.h"
 
 namespace ingot {
 
@@ -13,18 +13,22 @@ struct Elementwise {
   static constexpr int kInputs = kN;
   static constexpr Types kTypes = kT;
   static constexpr bool kToBool = kBool;
+  static constexpr float kWeight = 1;  // rough cost of one element, in additions; heavier functors say so
 };
 
 /// The part of an element-wise op that its author writes; make_elementwise adds the rest.
 struct ElementwiseOp {
   const char* signature = nullptr;
   const char* doc = nullptr;
-  float weight = 1;
+  Epilogue epilogue = Epilogue::kNone;
+  bool (*simplify)(Rewrite&) = nullptr;
   void (*gradient)(Gradient&) = nullptr;
   const char* not_differentiable = nullptr;
   double low = -3, high = 3;  // where test inputs are drawn from
   void (*samples)(Samples&) =
       nullptr;  // null: shapes and layouts common to all element-wise ops, drawn from [low, high]
+  Rounding rounding = {};
+  bool plumbing = false;
 };
 
 void infer_elementwise(const Call& call, Specs& out);
@@ -41,7 +45,12 @@ struct Params {
     for (int i = 0, n = 0; i < call.attrs.size(); i++)
       if (call.attrs[i].kind == Attr::Kind::kReal) values[n++] = call.attrs[i].real;
   }
+  static Params of(const Call& call) { return Params(call); }
 };
+/// The same of a prepared call; null for an op without attributes.
+inline const double* tile_params(const Call& call) {
+  return call.op.prepare == nullptr ? nullptr : call.params<Params>().values;
+}
 
 /// Walks a result and its inputs element by element, in row-major order: f(out, in…) gets their addresses.
 template <class F>
@@ -109,21 +118,28 @@ void elementwise_reference(const Call& call, const Tensor* outs) {
 }
 
 template <class F>
-constexpr Op make_elementwise(const char* name, const char* family, TileFn (*tile)(DType), const ElementwiseOp& e) {
+constexpr Op make_elementwise(const char* name, const char* family, TileFn (*tile)(DType), const ChainForms* (*chain)(),
+                              const ElementwiseOp& e) {
   return {.name = name,
           .signature = e.signature,
           .doc = e.doc,
           .family = family,
           .types = F::kTypes,
+          .plumbing = e.plumbing,
           .infer = F::kToBool ? infer_comparison : infer_elementwise,
+          .prepare = Signature(e.signature).attr_count() > 0 ? prepared<Params::of> : nullptr,
           .tile = tile,
+          .chain = chain,
           .reference = elementwise_reference<F>,
-          .weight = e.weight,
+          .weight = F::kWeight,
+          .epilogue = e.epilogue,
+          .simplify = e.simplify,
           .gradient = e.gradient,
           .not_differentiable = e.not_differentiable,
           .samples = e.samples != nullptr ? e.samples : sample_elementwise,
           .low = e.low,
-          .high = e.high};
+          .high = e.high,
+          .rounding = e.rounding};
 }
 
 }  // namespace ingot

@@ -3,6 +3,7 @@
 
 #include "kernels/index.h"
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/layouts.h"
 #include "ops/plain.h"
@@ -15,7 +16,17 @@ using kernels::IndexWalk;
 
 kernels::Indices indices_of(const Tensor& t) { return {t.raw(), t.dtype() == kI64}; }
 
-int axis_of(const Call& call, const Tensor& t) { return normalize_axis(call.op.name, call.integer("axis"), t.rank()); }
+int decode_axis(const Call& call) { return normalize_axis(call.op.name, call.integer("axis"), call.in(0).rank()); }
+int axis_of(const Call& call) { return decoded<decode_axis>(call); }
+
+// For index_select_grad: an axis and its size in the result.
+struct Entries {
+  int axis;
+  int64_t size;
+};
+Entries decode_entries(const Call& call) { return {decode_axis(call), call.integer("size")}; }
+int64_t decode_rows(const Call& call) { return call.integer("rows"); }
+int64_t decode_classes(const Call& call) { return call.integer("classes"); }
 
 // One index per value: values and indices have one shape, data moves by the index along `axis`.
 IndexWalk element_walk(const Tensor& values, const Tensor& indices, const Tensor& data, int axis) {
@@ -117,7 +128,7 @@ class PlainSums {
 int require_aligned(const Call& call, int i, const Tensor& x) {
   require_indices(call, i);
   const Tensor& indices = call.in(i);
-  const int axis = axis_of(call, x);
+  const int axis = axis_of(call);
   bool fits = indices.rank() == x.rank();
   for (int a = 0; fits && a < x.rank(); a++) fits = a == axis || indices.shape()[a] <= x.shape()[a];
   if (!fits)
@@ -169,15 +180,16 @@ INGOT_OP(gather) = {
           require_aligned(call, 1, call.in(0));
           out.add(call.in(0).dtype(), call.in(1).shape());
         },
-    .check = [](const Call& call) { require_index_range(call, 1, 0, call.in(0).shape()[axis_of(call, call.in(0))]); },
+    .prepare = prepared<decode_axis>,
+    .check = [](const Call& call) { require_index_range(call, 1, 0, call.in(0).shape()[axis_of(call)]); },
     .run =
         [](const Call& call, const Tensor* out, void*, const Team& team) {
           const Tensor &x = call.in(0), &indices = call.in(1);
-          run_gather(*out, x, indices, element_walk(*out, indices, x, axis_of(call, x)), team);
+          run_gather(*out, x, indices, element_walk(*out, indices, x, axis_of(call)), team);
         },
     .reference =
         [](const Call& call, const Tensor* out) {
-          const int axis = axis_of(call, call.in(0));
+          const int axis = axis_of(call);
           for_each_index(out->shape(), [&](const Dims& at) {
             Dims from = at;
             from[axis] = index_value(call.in(1), at);
@@ -215,16 +227,17 @@ INGOT_OP(scatter_add) = {
             fail(call, "indices and src differ in shape", "give one index per element of src");
           out.add(call.in(0).dtype(), call.in(0).shape());
         },
-    .check = [](const Call& call) { require_index_range(call, 1, 0, call.in(0).shape()[axis_of(call, call.in(0))]); },
+    .prepare = prepared<decode_axis>,
+    .check = [](const Call& call) { require_index_range(call, 1, 0, call.in(0).shape()[axis_of(call)]); },
     .run =
         [](const Call& call, const Tensor* out, void*, const Team& team) {
           copy_share(*out, call.in(0), team);
           team.barrier();
-          run_add(*out, call.in(2), call.in(1), element_walk(call.in(2), call.in(1), *out, axis_of(call, *out)), team);
+          run_add(*out, call.in(2), call.in(1), element_walk(call.in(2), call.in(1), *out, axis_of(call)), team);
         },
     .reference =
         [](const Call& call, const Tensor* out) {
-          const int axis = axis_of(call, *out);
+          const int axis = axis_of(call);
           PlainSums sums(*out);
           for_each_index(out->shape(), [&](const Dims& at) { sums.add(at, element_at(call.in(0), at)); });
           for_each_index(call.in(2).shape(), [&](const Dims& at) {
@@ -260,18 +273,19 @@ INGOT_OP(index_select) = {
         [](const Call& call, Specs& out) {
           require_vector_indices(call);
           Dims shape = call.in(0).shape();
-          shape[axis_of(call, call.in(0))] = call.in(1).numel();
+          shape[axis_of(call)] = call.in(1).numel();
           element_count(shape);
           out.add(call.in(0).dtype(), shape);
         },
-    .check = [](const Call& call) { require_index_range(call, 1, 0, call.in(0).shape()[axis_of(call, call.in(0))]); },
+    .prepare = prepared<decode_axis>,
+    .check = [](const Call& call) { require_index_range(call, 1, 0, call.in(0).shape()[axis_of(call)]); },
     .run =
         [](const Call& call, const Tensor* out, void*, const Team& team) {
-          run_gather(*out, call.in(0), call.in(1), entry_walk(*out, call.in(1), call.in(0), axis_of(call, *out)), team);
+          run_gather(*out, call.in(0), call.in(1), entry_walk(*out, call.in(1), call.in(0), axis_of(call)), team);
         },
     .reference =
         [](const Call& call, const Tensor* out) {
-          const int axis = axis_of(call, *out);
+          const int axis = axis_of(call);
           for_each_index(out->shape(), [&](const Dims& at) {
             std::memcpy(element_at(*out, at), element_at(call.in(0), entry_place(call.in(1), at, axis)),
                         size_of(out->dtype()));
@@ -279,7 +293,7 @@ INGOT_OP(index_select) = {
         },
     .gradient =
         [](Gradient& g) {
-          const int axis = axis_of(g.call(), g.in());
+          const int axis = axis_of(g.call());
           g.set(0, index_select_grad(g.dy(), g.in(1), axis, g.in().shape()[axis]));
         },
     .samples =
@@ -300,12 +314,13 @@ INGOT_OP(index_select_grad) = {
         "gradient of index_select.",
     .family = "index",
     .types = Types::kNumbers,
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           const Tensor& dy = call.in(0);
           require_type(call, dy.dtype());
           require_vector_indices(call);
-          const int axis = axis_of(call, dy);
+          const int axis = axis_of(call);
           if (call.in(1).numel() != dy.shape()[axis])
             fail(call, std::to_string(call.in(1).numel()) + " indices for axis " + std::to_string(axis),
                  "give one index per entry of dy");
@@ -314,15 +329,16 @@ INGOT_OP(index_select_grad) = {
           require_sizes(call, shape, "shape");
           out.add(dy.dtype(), shape);
         },
-    .check = [](const Call& call) { require_index_range(call, 1, 0, call.integer("size")); },
+    .prepare = prepared<decode_entries>,
+    .check = [](const Call& call) { require_index_range(call, 1, 0, call.params<Entries>().size); },
     .run =
         [](const Call& call, const Tensor* out, void*, const Team& team) {
-          zero_and_add(*out, call.in(0), call.in(1), entry_walk(call.in(0), call.in(1), *out, axis_of(call, *out)),
-                       team);
+          zero_and_add(*out, call.in(0), call.in(1),
+                       entry_walk(call.in(0), call.in(1), *out, decoded<decode_entries>(call).axis), team);
         },
     .reference =
         [](const Call& call, const Tensor* out) {
-          const int axis = axis_of(call, *out);
+          const int axis = decoded<decode_entries>(call).axis;
           PlainSums sums(*out);
           for_each_index(call.in(0).shape(), [&](const Dims& at) {
             sums.add(entry_place(call.in(1), at, axis), element_at(call.in(0), at));
@@ -386,6 +402,7 @@ INGOT_OP(embedding_grad) = {
         "the gradient of embedding.",
     .family = "index",
     .types = Types::kNumbers,
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           const Tensor& dy = call.in(0);
@@ -396,7 +413,8 @@ INGOT_OP(embedding_grad) = {
           require_sizes(call, shape, "shape");
           out.add(dy.dtype(), shape);
         },
-    .check = [](const Call& call) { require_index_range(call, 1, 0, call.integer("rows")); },
+    .prepare = prepared<decode_rows>,
+    .check = [](const Call& call) { require_index_range(call, 1, 0, call.params<int64_t>()); },
     .run =
         [](const Call& call, const Tensor* out, void*, const Team& team) {
           zero_and_add(*out, call.in(0), call.in(1), row_walk(call.in(0), call.in(1), *out), team);
@@ -434,7 +452,8 @@ INGOT_OP(one_hot) = {
           require_sizes(call, shape, "shape");
           out.add(require_dtype(call), shape);
         },
-    .check = [](const Call& call) { require_index_range(call, 0, 0, call.integer("classes")); },
+    .prepare = prepared<decode_classes>,
+    .check = [](const Call& call) { require_index_range(call, 0, 0, call.params<int64_t>()); },
     .run =
         [](const Call& call, const Tensor* out, void*, const Team& team) {
           const int64_t zero = 0;

@@ -3,6 +3,7 @@
 
 #include "kernels/copy.h"
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/layouts.h"
 #include "ops/plain.h"
@@ -18,12 +19,20 @@ void copy_to_part(const Tensor& out, int64_t offset, const Dims& strides, const 
 }
 
 void require_list(const Call& call) {
-  if (call.count() == 0) fail(call, "no tensors given", "give at least one");
+  if (call.count() == 0) fail_argument(call, "no tensors given", "give at least one");
   for (int i = 1; i < call.count(); i++) require_same_type(call, 0, i);
 }
 
-int concat_axis(const Call& call) { return normalize_axis(call.op.name, call.integer("axis"), call.in(0).rank()); }
-int stack_axis(const Call& call) { return normalize_axis(call.op.name, call.integer("axis"), call.in(0).rank() + 1); }
+int decode_concat(const Call& call) { return normalize_axis(call.op.name, call.integer("axis"), call.in(0).rank()); }
+int decode_stack(const Call& call) { return normalize_axis(call.op.name, call.integer("axis"), call.in(0).rank() + 1); }
+int concat_axis(const Call& call) { return decoded<decode_concat>(call); }
+int stack_axis(const Call& call) { return decoded<decode_stack>(call); }
+
+struct Margin {
+  Dims before;
+  double value;
+};
+Margin decode_pad(const Call& call) { return {call.ints("before"), call.real("value")}; }
 
 void infer_concat(const Call& call, Specs& out) {
   require_list(call);
@@ -62,10 +71,11 @@ void require_margins(const Call& call, int rank) {
   for (const char* side : {"before", "after"}) {
     const Dims& margin = call.ints(side);
     if (margin.size() != rank)
-      fail(call, std::string(side) + " is " + to_string(margin), "give one number per axis: " + std::to_string(rank));
+      fail_argument(call, std::string(side) + " is " + to_string(margin),
+                    "give one number per axis: " + std::to_string(rank));
     for (int64_t n : margin)
       if (n < 0 || n > int64_t{1} << 60)
-        fail(call, std::string(side) + " is " + to_string(margin), "give numbers of 0 or more");
+        fail_argument(call, std::string(side) + " is " + to_string(margin), "give numbers of 0 or more");
   }
 }
 
@@ -80,7 +90,7 @@ void infer_pad(const Call& call, Specs& out) {
 
 // Fills the margin slab by slab: along each axis both ends, over what the axes before it left.
 void fill_margin(const Call& call, const Tensor& out, const void* element, const Team& team) {
-  const Dims &before = call.ints("before"), &inner = call.in(0).shape();
+  const Dims &before = call.params<Margin>().before, &inner = call.in(0).shape();
   const int64_t bytes = static_cast<int64_t>(size_of(out.dtype()));
   const Dims repeat = Dims::filled(out.rank(), 0);
   Dims shape = out.shape();
@@ -98,9 +108,10 @@ void fill_margin(const Call& call, const Tensor& out, const void* element, const
 }
 
 void run_pad(const Call& call, const Tensor* out, void*, const Team& team) {
+  const Margin& margin = call.params<Margin>();
   int64_t element = 0, offset = 0;
-  store_from_double(&element, out->dtype(), call.real("value"));
-  for (int a = 0; a < out->rank(); a++) offset += call.ints("before")[a] * out->strides()[a];
+  store_from_double(&element, out->dtype(), margin.value);
+  for (int a = 0; a < out->rank(); a++) offset += margin.before[a] * out->strides()[a];
   fill_margin(call, *out, &element, team);
   copy_to_part(*out, offset, out->strides(), call.in(0), team);
 }
@@ -129,10 +140,10 @@ Layout unpad_layout(const Call& call) {
     view.shape[a] -= call.ints("before")[a] + call.ints("after")[a];
     view.offset += call.ints("before")[a] * x.strides()[a];
     if (view.shape[a] < 0)
-      fail(call,
-           "before " + to_string(call.ints("before")) + " and after " + to_string(call.ints("after")) +
-               " leave less than nothing",
-           "cut away less");
+      fail_argument(call,
+                    "before " + to_string(call.ints("before")) + " and after " + to_string(call.ints("after")) +
+                        " leave less than nothing",
+                    "cut away less");
   }
   return view;
 }
@@ -147,6 +158,7 @@ INGOT_OP(concat) = {.name = "concat",
                     .family = "join",
                     .types = Types::kAll,
                     .infer = infer_concat,
+                    .prepare = prepared<decode_concat>,
                     .run =
                         [](const Call& call, const Tensor* out, void*, const Team& team) {
                           const int axis = concat_axis(call);
@@ -192,6 +204,7 @@ INGOT_OP(stack) = {.name = "stack",
                    .family = "join",
                    .types = Types::kAll,
                    .infer = infer_stack,
+                   .prepare = prepared<decode_stack>,
                    .run =
                        [](const Call& call, const Tensor* out, void*, const Team& team) {
                          const int axis = stack_axis(call);
@@ -232,6 +245,7 @@ INGOT_OP(pad) = {
     .family = "join",
     .types = Types::kAll,
     .infer = infer_pad,
+    .prepare = prepared<decode_pad>,
     .run = run_pad,
     .reference = pad_reference,
     .gradient = [](Gradient& g) { g.set(0, unpad(g.dy(), g.call().ints("before"), g.call().ints("after"))); },

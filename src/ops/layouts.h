@@ -1,6 +1,6 @@
 // Where the elements of a view lie: the arithmetic behind the view ops and their gradients.
 #pragma once
-#include "ingot/op.h"
+#include "ingot/ops/op.h"
 
 namespace ingot {
 

@@ -1,5 +1,5 @@
-// map: the user's own element-wise function; see include/ingot/map.h.
-#include "ingot/map.h"
+// map: the user's own element-wise function; see include/ingot/ops/map.h.
+#include "ingot/ops/map.h"
 
 #include "ops/checks.h"
 #include "ops/define.h"
@@ -16,8 +16,11 @@ struct MapTile {
   DType dtype;
 };
 
-void run_part(const Call& call, const Tensor& out, const Team& team) {
-  const MapTile tile{&function_of(call), static_cast<int>(call.integer("part")), out.dtype()};
+MapTile decode_map(const Call& call) {
+  return {&function_of(call), static_cast<int>(call.integer("part")), call.in(0).dtype()};
+}
+
+void run_part(const MapTile& tile, const Call& call, const Tensor& out, const Team& team) {
   const TileFn run = [](void* to, const void* const* in, unsigned scalars, int64_t n, const double* params) {
     const MapTile& t = *reinterpret_cast<const MapTile*>(params);
     t.function->run(t.part, t.dtype, to, in, scalars, n);
@@ -46,19 +49,20 @@ INGOT_OP(map) = {
         "A user's own element-wise function of 1 to 3 tensors (part 0) or its derivative by argument part - 1; see "
         "map.h.",
     .family = "map",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
-          if (call.pointer("function") == nullptr) fail(call, "no function", "call map(fn, x) of map.h");
+          if (call.pointer("function") == nullptr) fail_argument(call, "no function", "call map(fn, x) of map.h");
           const MapFunction& fn = function_of(call);
           const int64_t part = call.integer("part");
           if (call.count() != fn.inputs())
-            fail(call,
-                 std::string("\"") + fn.name() + "\" takes " + std::to_string(fn.inputs()) + " tensors, " +
-                     std::to_string(call.count()) + " given",
-                 "pass one tensor per argument of the function");
+            fail_argument(call,
+                          std::string("\"") + fn.name() + "\" takes " + std::to_string(fn.inputs()) + " tensors, " +
+                              std::to_string(call.count()) + " given",
+                          "pass one tensor per argument of the function");
           if (part < 0 || part > fn.inputs() || (part > 0 && !fn.differentiable()))
-            fail(call, std::string("\"") + fn.name() + "\" has no derivative",
-                 "give MapFunction one derivative per argument");
+            fail_argument(call, std::string("\"") + fn.name() + "\" has no derivative",
+                          "give MapFunction one derivative per argument");
           Dims shape = call.in(0).shape();
           for (int i = 0; i < call.count(); i++) {
             require_type(call, call.in(i).dtype());
@@ -67,9 +71,11 @@ INGOT_OP(map) = {
           }
           out.add(call.in(0).dtype(), shape);
         },
-    .run = [](const Call& call, const Tensor* out, void*, const Team& team) { run_part(call, out[0], team); },
+    .prepare = prepared<decode_map>,
+    .run = [](const Call& call, const Tensor* out, void*,
+              const Team& team) { run_part(call.params<MapTile>(), call, out[0], team); },
     .in_place = true,
-    .reference = [](const Call& call, const Tensor* out) { run_part(call, out[0], Team()); },
+    .reference = [](const Call& call, const Tensor* out) { run_part(decode_map(call), call, out[0], Team()); },
     .gradient =
         [](Gradient& g) {
           if (g.call().integer("part") != 0)

@@ -2,12 +2,15 @@
 // no transpose is ever materialised. f32 and f64.
 #include <algorithm>
 
+#include "kernels/cost.h"
 #include "kernels/gemm.h"
 #include "ops/checks.h"
 #include "ops/define.h"
 #include "ops/staging.h"
 
 namespace ingot {
+extern const Op op_outer;
+
 namespace {
 
 // A product as GEMMs: the inner two axes and one batch axis in `inner`, further batch axes that could not be merged
@@ -176,11 +179,11 @@ void reference(const Call& call, const Tensor* out) {
   }
 }
 
-double product_cost(const Call& call) {  // at about 40 GFLOP/s
+double product_cost(const Call& call) {
   const Tensor &a = call.in(0), &b = call.in(1);
   if (a.numel() == 0 || b.numel() == 0) return 0;
-  const double k = static_cast<double>(a.rank() == 1 && b.rank() == 1 && call.op.name[0] == 'o' ? 1 : a.shape().back());
-  return 2 * static_cast<double>(a.numel()) * static_cast<double>(b.numel()) / k / 40;
+  const double k = static_cast<double>(&call.op == &op_outer ? 1 : a.shape().back());
+  return 2 * static_cast<double>(a.numel()) * static_cast<double>(b.numel()) / k / cost::kColdFlops;
 }
 
 void require_matrices(const Call& call) {
@@ -225,6 +228,7 @@ INGOT_OP(matmul) = {
     .scratch = scratch<as_matmul>,
     .reference = reference<as_matmul>,
     .cost = product_cost,
+    .role = OpRole::kProduct,
     .gradient =
         [](Gradient& g) {
           const Tensor &a = g.in(0), &b = g.in(1);
@@ -366,6 +370,7 @@ INGOT_OP(linear) = {
     .scratch = scratch<as_linear>,
     .reference = reference<as_linear>,
     .cost = product_cost,
+    .role = OpRole::kProduct,
     .gradient =
         [](Gradient& g) {
           const Tensor &x = g.in(0), &w = g.in(1);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/plain.h"
 #include "ops/staging.h"
@@ -20,13 +21,13 @@ Dims row_shape(const Call& call) {
   const Tensor& x = call.in(0);
   const int64_t axes = call.integer("axes");
   if (axes < 1 || axes > x.rank())
-    fail(call, "axes = " + std::to_string(axes), "normalise over 1 to " + std::to_string(x.rank()) + " trailing axes");
+    fail_argument(call, "axes = " + std::to_string(axes),
+                  "normalise over 1 to " + std::to_string(x.rank()) + " trailing axes");
   return Dims(std::span<const int64_t>(x.shape().end() - axes, x.shape().end()));
 }
 
-RowNorm row_norm_of(const Call& call) {
+RowNorm row_norm(const Call& call, bool rms) {
   const int64_t cols = element_count(row_shape(call));
-  const bool rms = call.attrs.find("rms") != nullptr ? call.flag("rms") : std::string_view(call.op.name) == "rms_norm";
   return {.rows = cols == 0 ? 0 : call.in(0).numel() / cols,
           .cols = cols,
           .eps = call.real("eps"),
@@ -34,25 +35,30 @@ RowNorm row_norm_of(const Call& call) {
           .relu = call.attrs.find(kRelu) != nullptr};
 }
 
-int64_t groups_of(const Call& call) {
-  if (call.attrs.find("groups") != nullptr) return call.integer("groups");
-  return std::string_view(call.op.name) == "batch_norm" ? 0 : call.in(0).size(1);
-}
+RowNorm decode_layer_norm(const Call& call) { return row_norm(call, false); }
+RowNorm decode_rms_norm(const Call& call) { return row_norm(call, true); }
+RowNorm decode_row_norm_grad(const Call& call) { return row_norm(call, call.flag("rms")); }
 
-ChannelNorm channel_norm_of(const Call& call) {
+// How many groups of channels share statistics: 0 if a channel has those of the whole batch.
+int64_t all_channels(const Call& call) { return call.in(0).size(1); }
+int64_t whole_batch(const Call&) { return 0; }
+int64_t given_groups(const Call& call) { return call.integer("groups"); }
+
+template <int64_t (*groups)(const Call&)>
+ChannelNorm decode_channels(const Call& call) {
   const Tensor& x = call.in(0);
   int64_t positions = 1;
   for (int a = 2; a < x.rank(); a++) positions *= x.shape()[a];
   return {.batch = x.size(0),
           .channels = x.size(1),
           .positions = positions,
-          .groups = groups_of(call),
+          .groups = groups(call),
           .eps = call.real("eps")};
 }
 
 void require_eps(const Call& call) {
   require_type(call, call.in(0).dtype());
-  if (!(call.real("eps") >= 0)) fail(call, "eps = " + std::to_string(call.real("eps")), "eps is 0 or more");
+  if (!(call.real("eps") >= 0)) fail_argument(call, "eps = " + std::to_string(call.real("eps")), "eps is 0 or more");
 }
 
 void require_affine(const Call& call, int i, const Dims& shape) {
@@ -69,32 +75,35 @@ void infer_rows(const Call& call, Specs& out) {
   out.add(call.in(0).dtype(), call.in(0).shape());
 }
 
-void require_channels(const Call& call) {
+template <int64_t (*groups_of)(const Call&)>
+void require_channels(const Call& call, int64_t least = 0) {
   require_eps(call);
   if (call.in(0).rank() < 2) fail(call, "x has no channels", "it must be [batch, channels, …]");
   const int64_t channels = call.in(0).size(1), groups = groups_of(call);
-  if (groups < 0 || (groups == 0 && call.op.name[0] == 'g') || (groups > 0 && channels % groups != 0))
-    fail(call, std::to_string(groups) + " groups of " + std::to_string(channels) + " channels",
-         "groups must divide the channels");
+  if (groups < least || (groups > 0 && channels % groups != 0))
+    fail_argument(call, std::to_string(groups) + " groups of " + std::to_string(channels) + " channels",
+                  "groups must divide the channels");
   if (groups == 0 && channels > 0 && call.in(0).numel() == 0)
     fail(call, "an empty batch has no statistics", "give at least one element per channel");
 }
+template <int64_t (*groups_of)(const Call&)>
 void infer_channels(const Call& call, Specs& out) {
-  require_channels(call);
+  require_channels<groups_of>(call, groups_of == given_groups ? 1 : 0);
   for (int i = 1; i < call.count(); i++) require_affine(call, i, {call.in(0).size(1)});
   out.add(call.in(0).dtype(), call.in(0).shape());
 }
 
 void run_rows(const Call& call, const Tensor* out, void* scratch, const Team& team) {
   with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
-    kernels::row_norm(row_norm_of(call), in[0], in[1], in[2], to[0], team);
+    kernels::row_norm(call.params<RowNorm>(), in[0], in[1], in[2], to[0], team);
   });
 }
 void run_channels(const Call& call, const Tensor* out, void* scratch, const Team& team) {
   with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
-    kernels::channel_norm(channel_norm_of(call), in[0], in[1], in[2], to[0], to[1], to[2], team);
+    kernels::channel_norm(call.params<ChannelNorm>(), in[0], in[1], in[2], to[0], to[1], to[2], team);
   });
 }
+int64_t rows_of(const Call& call) { return call.params<RowNorm>().rows; }
 size_t scratch_staged(const Call& call, const Tensor* out, int) { return staged_bytes(call, out); }
 
 // A plain look at a norm: element k of x belongs to set(k) and is scaled by weight affine(k).
@@ -110,12 +119,10 @@ struct Sets {
   }
   int64_t affine(int64_t k) const { return cols > 0 ? k % cols : k / positions % channels; }
 };
-Sets row_sets(const Call& call) {
-  const RowNorm n = row_norm_of(call);
+Sets row_sets(const RowNorm& n) {
   return {.count = n.rows, .affine_count = n.cols, .rms = n.rms, .eps = n.eps, .cols = n.cols};
 }
-Sets channel_sets(const Call& call) {
-  const ChannelNorm n = channel_norm_of(call);
+Sets channel_sets(const ChannelNorm& n) {
   return {.count = n.groups == 0 ? n.channels : n.batch * n.groups,
           .affine_count = n.channels,
           .rms = false,
@@ -202,6 +209,7 @@ void set_affine(Gradient& g, const std::array<Tensor, 3>& d) {
   if (g.wants(2)) g.set(2, d[2]);
 }
 Tensor weight_of(const Gradient& g) { return g.call().has(1) ? g.in(1) : Tensor(); }
+template <int64_t (*groups_of)(const Call&)>
 void gradient_channels(Gradient& g) {
   set_affine(g, channel_norm_grad(g.in(), g.dy(), weight_of(g), groups_of(g.call()), g.call().real("eps")));
 }
@@ -249,17 +257,20 @@ INGOT_OP(layer_norm) = {
         "(x - mean) / √(variance + eps) · weight + bias over the last `axes` axes; weight and bias have their shape.",
     .family = "norm",
     .infer = infer_rows,
+    .prepare = prepared<decode_layer_norm>,
     .run = run_rows,
     .scratch = scratch_staged,
-    .rows = [](const Call& call) { return row_norm_of(call).rows; },
+    .rows = rows_of,
     .takes_relu = true,
-    .reference = [](const Call& call, const Tensor* out) { reference_forward(call, out, row_sets(call)); },
+    .reference = [](const Call& call,
+                    const Tensor* out) { reference_forward(call, out, row_sets(decode_layer_norm(call))); },
     .gradient =
         [](Gradient& g) {
           set_affine(
               g, row_norm_grad(g.in(), g.dy(), weight_of(g), g.call().integer("axes"), g.call().real("eps"), false));
         },
     .samples = [](Samples& s) { sample_rows(s, true); },
+    .reorders_sums = true,
 };
 
 INGOT_OP(rms_norm) = {
@@ -268,11 +279,13 @@ INGOT_OP(rms_norm) = {
     .doc = "x / √(mean of x² + eps) · weight over the last `axes` axes; weight has their shape.",
     .family = "norm",
     .infer = infer_rows,
+    .prepare = prepared<decode_rms_norm>,
     .run = run_rows,
     .scratch = scratch_staged,
-    .rows = [](const Call& call) { return row_norm_of(call).rows; },
+    .rows = rows_of,
     .takes_relu = true,
-    .reference = [](const Call& call, const Tensor* out) { reference_forward(call, out, row_sets(call)); },
+    .reference = [](const Call& call,
+                    const Tensor* out) { reference_forward(call, out, row_sets(decode_rms_norm(call))); },
     .gradient =
         [](Gradient& g) {
           const auto d =
@@ -281,6 +294,7 @@ INGOT_OP(rms_norm) = {
           if (g.wants(1)) g.set(1, d[1]);
         },
     .samples = [](Samples& s) { sample_rows(s, false); },
+    .reorders_sums = true,
 };
 
 INGOT_OP(row_norm_grad) = {
@@ -289,6 +303,7 @@ INGOT_OP(row_norm_grad) = {
     .doc =
         "Gradients of layer_norm, or of rms_norm with `rms`, for x, weight and bias; the statistics are taken again.",
     .family = "norm",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           require_eps(call);
@@ -298,17 +313,20 @@ INGOT_OP(row_norm_grad) = {
           out.add(call.in(0).dtype(), row_shape(call));
           out.add(call.in(0).dtype(), row_shape(call));
         },
+    .prepare = prepared<decode_row_norm_grad>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
-            kernels::row_norm_grad(row_norm_of(call), in[0], in[2], in[1], to[0], to[1], to[2], rest, team);
+            kernels::row_norm_grad(call.params<RowNorm>(), in[0], in[2], in[1], to[0], to[1], to[2], rest, team);
           });
         },
     .scratch =
         [](const Call& call, const Tensor* out, int) {
-          return staged_bytes(call, out) + kernels::row_norm_grad_scratch(row_norm_of(call), size_of(out[0].dtype()));
+          return staged_bytes(call, out) +
+                 kernels::row_norm_grad_scratch(call.params<RowNorm>(), size_of(out[0].dtype()));
         },
-    .reference = [](const Call& call, const Tensor* out) { reference_backward(call, out, row_sets(call)); },
+    .reference = [](const Call& call,
+                    const Tensor* out) { reference_backward(call, out, row_sets(decode_row_norm_grad(call))); },
     .not_differentiable =
         "it is fused for speed; for second derivatives compose the norm from mean, var and arithmetic",
     .samples =
@@ -322,6 +340,7 @@ INGOT_OP(row_norm_grad) = {
             s.add({s.real({0, 4}), s.real({0, 4}), s.real({4})}, attrs(1));
           }
         },
+    .reorders_sums = true,
 };
 
 INGOT_OP(group_norm) = {
@@ -329,15 +348,20 @@ INGOT_OP(group_norm) = {
     .signature = "group_norm(x, weight?, bias?, groups:int=1, eps:real=1e-5)",
     .doc = "Normalises x [n, c, …] over each of `groups` groups of channels of a sample; weight and bias are [c].",
     .family = "norm",
-    .infer = infer_channels,
+    .infer = infer_channels<given_groups>,
+    .prepare = prepared<decode_channels<given_groups>>,
     .run = run_channels,
     .scratch = scratch_staged,
-    .reference = [](const Call& call, const Tensor* out) { reference_forward(call, out, channel_sets(call)); },
-    .gradient = gradient_channels,
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          reference_forward(call, out, channel_sets(decode_channels<given_groups>(call)));
+        },
+    .gradient = gradient_channels<given_groups>,
     .samples =
         [](Samples& s) {
           sample_channels(s, {1, 2});
         },
+    .reorders_sums = true,
 };
 
 INGOT_OP(instance_norm) = {
@@ -345,12 +369,17 @@ INGOT_OP(instance_norm) = {
     .signature = "instance_norm(x, weight?, bias?, eps:real=1e-5)",
     .doc = "Normalises x [n, c, …] over each channel of each sample; weight and bias are [c].",
     .family = "norm",
-    .infer = infer_channels,
+    .infer = infer_channels<all_channels>,
+    .prepare = prepared<decode_channels<all_channels>>,
     .run = run_channels,
     .scratch = scratch_staged,
-    .reference = [](const Call& call, const Tensor* out) { reference_forward(call, out, channel_sets(call)); },
-    .gradient = gradient_channels,
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          reference_forward(call, out, channel_sets(decode_channels<all_channels>(call)));
+        },
+    .gradient = gradient_channels<all_channels>,
     .samples = [](Samples& s) { sample_channels(s, {0}); },
+    .reorders_sums = true,
 };
 
 INGOT_OP(batch_norm) = {
@@ -362,13 +391,17 @@ INGOT_OP(batch_norm) = {
     .family = "norm",
     .infer =
         [](const Call& call, Specs& out) {
-          infer_channels(call, out);
+          infer_channels<whole_batch>(call, out);
           out.add(call.in(0).dtype(), {call.in(0).size(1)});
           out.add(call.in(0).dtype(), {call.in(0).size(1)});
         },
+    .prepare = prepared<decode_channels<whole_batch>>,
     .run = run_channels,
     .scratch = scratch_staged,
-    .reference = [](const Call& call, const Tensor* out) { reference_forward(call, out, channel_sets(call)); },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          reference_forward(call, out, channel_sets(decode_channels<whole_batch>(call)));
+        },
     .gradient =
         [](Gradient& g) {
           const Tensor& x = g.in();
@@ -382,6 +415,7 @@ INGOT_OP(batch_norm) = {
           set_affine(g, d);
         },
     .samples = [](Samples& s) { sample_channels(s, {0}); },
+    .reorders_sums = true,
 };
 
 INGOT_OP(channel_norm_grad) = {
@@ -390,27 +424,33 @@ INGOT_OP(channel_norm_grad) = {
     .doc =
         "Gradients of group_norm, instance_norm (groups = channels) or batch_norm (groups = 0) for x, weight and bias.",
     .family = "norm",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
-          require_channels(call);
+          require_channels<given_groups>(call);
           require_gradient_inputs(call);
           require_affine(call, 2, {call.in(0).size(1)});
           out.add(call.in(0).dtype(), call.in(0).shape());
           out.add(call.in(0).dtype(), {call.in(0).size(1)});
           out.add(call.in(0).dtype(), {call.in(0).size(1)});
         },
+    .prepare = prepared<decode_channels<given_groups>>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
-            kernels::channel_norm_grad(channel_norm_of(call), in[0], in[2], in[1], to[0], to[1], to[2], rest, team);
+            kernels::channel_norm_grad(call.params<ChannelNorm>(), in[0], in[2], in[1], to[0], to[1], to[2], rest,
+                                       team);
           });
         },
     .scratch =
         [](const Call& call, const Tensor* out, int) {
           return staged_bytes(call, out) +
-                 kernels::channel_norm_grad_scratch(channel_norm_of(call), size_of(out[0].dtype()));
+                 kernels::channel_norm_grad_scratch(call.params<ChannelNorm>(), size_of(out[0].dtype()));
         },
-    .reference = [](const Call& call, const Tensor* out) { reference_backward(call, out, channel_sets(call)); },
+    .reference =
+        [](const Call& call, const Tensor* out) {
+          reference_backward(call, out, channel_sets(decode_channels<given_groups>(call)));
+        },
     .not_differentiable =
         "it is fused for speed; for second derivatives compose the norm from mean, var and arithmetic",
     .samples =
@@ -423,6 +463,7 @@ INGOT_OP(channel_norm_grad) = {
             if (groups == 1) s.add({s.real({1, 1, 1}), s.real({1, 1, 1}), s.real({1})}, attrs);
           }
         },
+    .reorders_sums = true,
 };
 
 }  // namespace ingot

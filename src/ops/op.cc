@@ -1,13 +1,14 @@
-#include "ingot/op.h"
+#include "ingot/ops/op.h"
 
 #include <algorithm>
 #include <new>
 #include <string>
 
 #include "base/simd.h"
-#include "ingot/error.h"
-#include "ingot/memory.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/ops/ops.h"
+#include "kernels/cost.h"
 #include "ops/call.h"
 #include "ops/checks.h"
 #include "ops/elementwise.h"
@@ -44,7 +45,7 @@ const Attr& attr_of(const Call& call, std::string_view name, Attr::Kind kind) {
   const Attr* attr = call.attrs.find(name);
   if (attr == nullptr || attr->kind != kind)
     throw Error(std::string(call.op.name) + ": attribute \"" + std::string(name) +
-                "\" is missing or of another kind — the op is " + call.op.signature);
+                "\" is missing or of another kind — the op is " + call.op.signature.text());
   return *attr;
 }
 
@@ -58,40 +59,13 @@ const void* Call::pointer(std::string_view name) const { return attr_of(*this, n
 
 namespace {
 
-// Work below this many nanoseconds is not worth waking the team for.
-constexpr double kWorthSharing = 10000;
-
-// Is input i marked optional ("bias?") in the signature? Asked only when an input is undefined, so speed is no matter.
-bool is_optional(const Op& op, int i) {
-  std::string_view text(op.signature);
-  text = text.substr(text.find('(') + 1);
-  for (; i > 0; i--) {
-    const size_t comma = text.find(',');
-    if (comma == std::string_view::npos) return false;
-    text = text.substr(comma + 1);
-  }
-  const size_t end = text.find_first_of(",):");
-  return text.substr(0, end).find('?') != std::string_view::npos;
-}
-
-// Does the signature have that many inputs and results? Optional inputs at the end may be missing; "xs..." is any
-// number.
+// Does the signature have that many inputs and results?
 void check_counts(const Op& op, size_t inputs, size_t results) {
-  std::string_view text(op.signature);
-  text = text.substr(text.find('(') + 1);
-  size_t least = 0, most = 0;
-  while (true) {
-    const size_t end = text.find_first_of(",):=");
-    const std::string_view input = text.substr(0, end);
-    if (input.empty() || text[end] == ':' || text[end] == '=') break;  // the attributes begin
-    most = input.ends_with("...") ? kMaxInputs : most + 1;
-    if (!input.ends_with("...") && !input.ends_with("?")) least = std::min(most, least + 1);
-    if (text[end] == ')') break;
-    text = text.substr(end + 1);
-  }
-  if (inputs < least || inputs > std::min<size_t>(most, kMaxInputs) || results != static_cast<size_t>(output_count(op)))
+  const Signature& s = op.signature;
+  if (inputs < static_cast<size_t>(s.least_inputs()) || inputs > static_cast<size_t>(s.most_inputs()) ||
+      results != static_cast<size_t>(s.output_count()))
     throw Error(std::string(op.name) + ": " + std::to_string(inputs) + " inputs and " + std::to_string(results) +
-                " results given — the op is " + op.signature);
+                " results given — the op is " + s.text());
 }
 
 // Runs a rule of the op; whatever sentence it throws starts with the op's name.
@@ -102,7 +76,7 @@ auto named(const Op& op, Rule&& rule) {
   } catch (const Error& e) {
     const std::string text = e.what();
     if (text.rfind(op.name, 0) == 0) throw;
-    throw Error(std::string(op.name) + ": " + text);
+    throw Error(e.kind(), std::string(op.name) + ": " + text);
   }
 }
 
@@ -110,6 +84,11 @@ auto named(const Op& op, Rule&& rule) {
   throw Error(std::string(c.op.name) + ": input " + std::to_string(i) + " " + to_string(c.in(i).shape()) +
               " is symbolic, and no capture is under way — a symbolic tensor lives only inside the function that is "
               "compiled");
+}
+
+bool takes_type(const Op& op, DType type) {
+  return is_float(type) || (op.types != Types::kFloats && is_number(type)) ||
+         (op.types == Types::kAll && (type == kU8 || type == kBool));
 }
 
 // Captures under way on all threads: while there is none, calls need not look further.
@@ -129,9 +108,9 @@ Recorder* set_recorder(Recorder* next) {
 
 Specs infer(const Call& c) {
   for (int i = 0; i < c.count(); i++)
-    if (!c.in(i).defined() && !is_optional(c.op, i))
+    if (!c.in(i).defined() && !c.op.signature.optional(i))
       throw Error(std::string(c.op.name) + ": input " + std::to_string(i) + " is undefined — the op is " +
-                  c.op.signature);
+                  c.op.signature.text());
   return named(c.op, [&] {
     Specs specs;
     c.op.infer(c, specs);
@@ -139,10 +118,17 @@ Specs infer(const Call& c) {
   });
 }
 
+Call prepare(const Call& call, Prepared& block) {
+  static const Attrs kNone{};
+  if (call.op.prepare == nullptr) return {call.op, call.inputs, kNone, nullptr};
+  call.op.prepare(call, block);
+  return {call.op, call.inputs, kNone, &block};
+}
+
 namespace {
 
 [[noreturn]] void fail_destination(const Op& op, const std::string& what, const std::string& hint) {
-  throw Error(std::string(op.name) + "_into: " + what + " — " + hint);
+  throw Error(ErrorKind::kShape, std::string(op.name) + "_into: " + what + " — " + hint);
 }
 
 std::string describe(DType dtype, const Dims& shape) { return std::string(name(dtype)) + " " + to_string(shape); }
@@ -182,7 +168,7 @@ double estimate_cost(const Call& c, const Tensor* out, int n_out) {
     bytes += static_cast<double>(out[i].numel()) * static_cast<double>(size_of(out[i].dtype()));
   for (int i = 0; i < c.count(); i++)
     if (c.has(i)) bytes += static_cast<double>(c.in(i).numel()) * static_cast<double>(size_of(c.in(i).dtype()));
-  return bytes / 20;  // about 20 GB/s
+  return bytes / cost::kColdBytes;
 }
 
 namespace {
@@ -192,24 +178,60 @@ void require_elements(const Call& c) {
     if (c.in(i).is_symbolic()) fail_symbolic(c, i);
 }
 
-void execute(const Call& c, const Tensor* out, int n_out) {
+// `given` has the attributes for a reference, `c` the same call's decoded constants.
+void execute(const Call& given, const Call& c, const Tensor* out, int n_out) {
   bool empty = true;
   for (int i = 0; i < n_out; i++) empty = empty && out[i].numel() == 0;
   if (empty) return;
-  if (c.op.view != nullptr) return copy_into(out[0], c.op.view(c));
-  if (simd() == Simd::kScalar && c.op.reference != nullptr) return c.op.reference(c, out);
+  if (c.op.view != nullptr) return copy_into(out[0], given.op.view(given));
+  if (simd() == Simd::kScalar && c.op.reference != nullptr) return c.op.reference(given, out);
   if (c.op.tile != nullptr) {
     const TileFn tile = c.op.tile(c.in(c.count() - 1).dtype());
-    const Params params(c);
-    const double cost = static_cast<double>(out[0].numel()) * c.op.weight / 4;
-    if (cost < kWorthSharing || threads() == 1) return run_tiles(tile, c, params.values, out[0], Team());
-    return parallel(true, [&](const Team& team) { run_tiles(tile, c, params.values, out[0], team); });
+    const double ns = static_cast<double>(out[0].numel()) * c.op.weight / cost::kColdAdditions;
+    if (ns < cost::kCallWorthSharing || threads() == 1) return run_tiles(tile, c, tile_params(c), out[0], Team());
+    return parallel(true, [&](const Team& team) { run_tiles(tile, c, tile_params(c), out[0], team); });
   }
-  const bool wide = threads() > 1 && estimate_cost(c, out, n_out) >= kWorthSharing;
+  const bool wide = threads() > 1 && estimate_cost(c, out, n_out) >= cost::kCallWorthSharing;
   void* scratch = nullptr;
   if (c.op.scratch != nullptr)
     if (const size_t bytes = c.op.scratch(c, out, wide ? threads() : 1); bytes > 0) scratch = workspace(bytes);
   parallel(wide, [&](const Team& team) { c.op.run(c, out, scratch, team); });
+}
+
+// The usual small call: an element-wise op on one or two contiguous tensors of one shape and type, too small for a team.
+// Nothing that the long way checks can be wrong then; half of such a call would be asking.
+bool is_small_elementwise(const Call& c) {
+  if (c.op.infer != infer_elementwise || c.count() > 2 || c.attrs.size() != c.op.signature.attr_count()) return false;
+  const Tensor& x = c.in(0);
+  if (!x.defined() || x.is_symbolic() || !x.is_contiguous() || !takes_type(c.op, x.dtype()) || x.numel() == 0)
+    return false;
+  if (c.count() == 2) {
+    const Tensor& y = c.in(1);
+    if (!y.defined() || y.is_symbolic() || !y.is_contiguous() || y.dtype() != x.dtype() || !(y.shape() == x.shape()))
+      return false;
+  }
+  const double ns = static_cast<double>(x.numel()) * c.op.weight / cost::kColdAdditions;
+  return ns < cost::kCallWorthSharing && simd() != Simd::kScalar;
+}
+// Has dst the form of such a call's inputs, and does it stand apart from them or in the same place?
+bool suits_small_elementwise(const Call& c, const Tensor& dst) {
+  const Tensor& x = c.in(0);
+  if (!dst.defined() || dst.is_symbolic() || !dst.is_contiguous() || dst.dtype() != x.dtype() ||
+      !(dst.shape() == x.shape()))
+    return false;
+  const auto bytes = static_cast<uintptr_t>(x.numel()) * size_of(x.dtype());
+  const auto to = reinterpret_cast<uintptr_t>(dst.raw());
+  for (int i = 0; i < c.count(); i++) {
+    const auto from = reinterpret_cast<uintptr_t>(c.in(i).raw());
+    if (from != to && from < to + bytes && to < from + bytes) return false;
+  }
+  return true;
+}
+void run_small_elementwise(const Call& c, const Tensor& out) {
+  const void* in[2] = {c.in(0).raw(), c.count() == 2 ? c.in(1).raw() : nullptr};
+  const TileFn tile = c.op.tile(out.dtype());
+  if (c.attrs.size() == 0) return tile(out.raw(), in, 0, out.numel(), nullptr);
+  tile(out.raw(), in, 0, out.numel(), Params(c).values);
 }
 
 }  // namespace
@@ -217,17 +239,23 @@ void execute(const Call& c, const Tensor* out, int n_out) {
 void call_counted(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs, std::span<Tensor> results) {
   if (Recorder* r = recorder()) return r->call(op, inputs, attrs, results);
   const Call c{op, inputs, attrs};
+  if (is_small_elementwise(c)) {
+    results[0] = Tensor::empty(c.in(0).shape(), c.in(0).dtype());
+    return run_small_elementwise(c, results[0]);
+  }
   const Specs specs = infer(c);
   require_elements(c);
-  if (op.check != nullptr) op.check(c);
   if (op.view != nullptr) {
     results[0] = op.view(c);
     return;
   }
+  Prepared block;
+  const Call ready = prepare(c, block);
+  if (op.check != nullptr) op.check(ready);
   named(op, [&] {
     for (int i = 0; i < specs.count; i++)
       results[static_cast<size_t>(i)] = Tensor::empty(specs.of[i].shape, specs.of[i].dtype);
-    execute(c, results.data(), specs.count);
+    execute(c, ready, results.data(), specs.count);
   });
 }
 
@@ -235,6 +263,8 @@ void call_into_counted(const Op& op, std::span<const Tensor* const> inputs, cons
                        std::span<const Tensor* const> destinations) {
   if (Recorder* r = recorder()) return r->call_into(op, inputs, attrs, destinations);
   const Call c{op, inputs, attrs};
+  if (is_small_elementwise(c) && suits_small_elementwise(c, *destinations[0]))
+    return run_small_elementwise(c, *destinations[0]);
   const Specs specs = infer(c);
   require_elements(c);
   for (int i = 0; i < specs.count; i++) check_destination(c, *destinations[static_cast<size_t>(i)], specs.of[i]);
@@ -242,11 +272,13 @@ void call_into_counted(const Op& op, std::span<const Tensor* const> inputs, cons
     for (int k = 0; k < i; k++)
       if (overlaps(*destinations[static_cast<size_t>(i)], *destinations[static_cast<size_t>(k)]))
         fail_destination(op, "two destinations overlap", "give each result its own memory");
-  if (op.check != nullptr) op.check(c);
-  if (specs.count == 1) return execute(c, destinations[0], 1);
+  Prepared block;
+  const Call ready = prepare(c, block);
+  if (op.check != nullptr) op.check(ready);
+  if (specs.count == 1) return execute(c, ready, destinations[0], 1);
   Tensor out[kMaxOutputs];
   for (int i = 0; i < specs.count; i++) out[i] = *destinations[static_cast<size_t>(i)];
-  execute(c, out, specs.count);
+  execute(c, ready, out, specs.count);
 }
 
 Tensor call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs) {
@@ -300,15 +332,6 @@ std::vector<Tensor> gradient(const Op& op, std::span<const Tensor* const> inputs
   Gradient g(c, outputs, output_gradients, wanted);
   op.gradient(g);
   return g.take();
-}
-
-int output_count(const Op& op) {
-  const std::string_view text(op.signature);
-  const size_t arrow = text.find("->");
-  if (arrow == std::string_view::npos) return 1;
-  int count = 1;
-  for (char c : text.substr(arrow)) count += c == ',';
-  return count;
 }
 
 }  // namespace ingot

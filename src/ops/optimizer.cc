@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/plain.h"
 #include "ops/staging.h"
@@ -41,8 +42,8 @@ void require_scalar(const Call& call, int i, const char* what) {
 void require_range(const Call& call, const char* attr, double low, double below) {
   const double value = call.real(attr);
   if (value >= low && value < below) return;
-  fail(call, std::string(attr) + " = " + std::to_string(value),
-       below == 1 ? "it must be at least 0 and less than 1" : "it must be 0 or more, and finite");
+  fail_argument(call, std::string(attr) + " = " + std::to_string(value),
+                below == 1 ? "it must be at least 0 and less than 1" : "it must be 0 or more, and finite");
 }
 
 void require_common(const Call& call, int arrays, int scale) {
@@ -58,29 +59,44 @@ void add_outputs(const Call& call, Specs& out, int count) {
   for (int i = 0; i < count; i++) out.add(call.in(0).dtype(), call.in(0).shape());
 }
 
-kernels::GradientScaling scaling_of(const Call& call, int scale) {
-  return {.scale = call.has(scale) ? number(call.in(scale)) : 1, .clip_value = call.real("clip_value")};
+// The constants of a step; what changes from run to run (lr, count, scale) is read from tensors when it runs.
+kernels::SgdStep decode_sgd(const Call& call) {
+  return {.lr = 0, .weight_decay = call.real("weight_decay"), .scaling = {.clip_value = call.real("clip_value")}};
 }
+kernels::SgdStep decode_momentum(const Call& call) {
+  kernels::SgdStep s = decode_sgd(call);
+  s.momentum = call.real("momentum");
+  s.nesterov = call.flag("nesterov");
+  return s;
+}
+double scale_of(const Call& call, int scale) { return call.has(scale) ? number(call.in(scale)) : 1; }
 
-kernels::SgdStep sgd_of(const Call& call, int lr, bool momentum) {
-  return {.lr = number(call.in(lr)),
-          .weight_decay = call.real("weight_decay"),
-          .momentum = momentum ? call.real("momentum") : 0,
-          .nesterov = momentum && call.flag("nesterov"),
-          .scaling = scaling_of(call, lr + 1)};
+template <auto decode>
+kernels::SgdStep sgd_of(const Call& call, int lr) {
+  kernels::SgdStep s = decoded<decode>(call);
+  s.lr = number(call.in(lr));
+  s.scaling.scale = scale_of(call, lr + 1);
+  return s;
 }
 
 constexpr int kAdamLr = 4, kAdamStep = 5, kAdamScale = 6;
 
-kernels::AdamStep adam_of(const Call& call) {
-  return {.lr = number(call.in(kAdamLr)),
+kernels::AdamStep decode_adam(const Call& call) {
+  return {.lr = 0,
           .beta1 = call.real("beta1"),
           .beta2 = call.real("beta2"),
           .eps = call.real("eps"),
           .weight_decay = call.real("weight_decay"),
           .decoupled = call.flag("decoupled"),
-          .count = index_at(call.in(kAdamStep), 0),
-          .scaling = scaling_of(call, kAdamScale)};
+          .count = 0,
+          .scaling = {.clip_value = call.real("clip_value")}};
+}
+kernels::AdamStep adam_of(const Call& call) {
+  kernels::AdamStep s = decoded<decode_adam>(call);
+  s.lr = number(call.in(kAdamLr));
+  s.count = index_at(call.in(kAdamStep), 0);
+  s.scaling.scale = scale_of(call, kAdamScale);
+  return s;
 }
 
 // Calls kernel(in, out) with pointers to the elements of the arrays and results, f32 or f64; strided ones are staged.
@@ -128,7 +144,7 @@ double plain_gradient(double g, double p, const kernels::GradientScaling& scalin
 }
 
 void plain_sgd(const Call& call, const Tensor* out, int arrays) {
-  const kernels::SgdStep s = sgd_of(call, arrays, arrays == 3);
+  const kernels::SgdStep s = arrays == 3 ? sgd_of<decode_momentum>(call, 3) : sgd_of<decode_sgd>(call, 2);
   for_each_parameter(call, out, arrays, [&](double* x) {
     double g = plain_gradient(x[1], x[0], s.scaling, s.weight_decay);
     if (arrays == 3) {
@@ -168,20 +184,23 @@ INGOT_OP(sgd_step) = {
         "plus "
         "weight_decay · param; lr and scale are scalars.",
     .family = "optimizer",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           require_common(call, 2, 3);
           add_outputs(call, out, 1);
         },
+    .prepare = prepared<decode_sgd>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_arrays(call, out, 2, scratch, team, [&](auto** in, auto** to) {
-            kernels::sgd_step(sgd_of(call, 2, false), out[0].numel(), in[0], in[1], to[0], team);
+            kernels::sgd_step(sgd_of<decode_sgd>(call, 2), out[0].numel(), in[0], in[1], to[0], team);
           });
         },
     .scratch = [](const Call& call, const Tensor* out, int) { return staged_bytes(call, out); },
     .in_place = true,
     .reference = [](const Call& call, const Tensor* out) { plain_sgd(call, out, 2); },
+    .role = OpRole::kUpdate,
     .not_differentiable = kNoGradient,
     .samples =
         [](Samples& s) {
@@ -210,6 +229,7 @@ INGOT_OP(sgd_momentum_step) = {
         "as in "
         "sgd_step, and the parameter param - lr · buffer, or with nesterov param - lr · (g + momentum · buffer).",
     .family = "optimizer",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           require_common(call, 3, 4);
@@ -217,15 +237,18 @@ INGOT_OP(sgd_momentum_step) = {
           call.flag("nesterov");
           add_outputs(call, out, 2);
         },
+    .prepare = prepared<decode_momentum>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_arrays(call, out, 3, scratch, team, [&](auto** in, auto** to) {
-            kernels::sgd_momentum_step(sgd_of(call, 3, true), out[0].numel(), in[0], in[1], in[2], to[0], to[1], team);
+            kernels::sgd_momentum_step(sgd_of<decode_momentum>(call, 3), out[0].numel(), in[0], in[1], in[2], to[0],
+                                       to[1], team);
           });
         },
     .scratch = [](const Call& call, const Tensor* out, int) { return staged_bytes(call, out); },
     .in_place = true,
     .reference = [](const Call& call, const Tensor* out) { plain_sgd(call, out, 3); },
+    .role = OpRole::kUpdate,
     .not_differentiable = kNoGradient,
     .samples =
         [](Samples& s) {
@@ -257,23 +280,25 @@ INGOT_OP(adam_step) = {
         "the "
         "gradient and its square, step (i64, 1 at first) counts the steps; lr, scale and clip_value as in sgd_step.",
     .family = "optimizer",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           require_common(call, 4, kAdamScale);
           const Tensor& step = call.in(kAdamStep);
           if (step.dtype() != kI64 || step.numel() != 1)
-            fail(call, std::string("step is ") + name(step.dtype()) + " " + to_string(step.shape()),
-                 "it must be one i64 number");
+            fail_argument(call, std::string("step is ") + name(step.dtype()) + " " + to_string(step.shape()),
+                          "it must be one i64 number");
           require_range(call, "beta1", 0, 1);
           require_range(call, "beta2", 0, 1);
           require_range(call, "eps", 0, std::numeric_limits<float>::max());
           call.flag("decoupled");
           add_outputs(call, out, 3);
         },
+    .prepare = prepared<decode_adam>,
     .check =
         [](const Call& call) {
           const int64_t step = index_at(call.in(kAdamStep), 0);
-          if (step < 1) fail(call, "step = " + std::to_string(step), "the first step is 1");
+          if (step < 1) fail_argument(call, "step = " + std::to_string(step), "the first step is 1");
         },
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
@@ -286,6 +311,7 @@ INGOT_OP(adam_step) = {
     .scratch = [](const Call& call, const Tensor* out, int) { return staged_bytes(call, out); },
     .in_place = true,
     .reference = plain_adam,
+    .role = OpRole::kUpdate,
     .not_differentiable = kNoGradient,
     .samples =
         [](Samples& s) {

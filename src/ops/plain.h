@@ -2,7 +2,7 @@
 #pragma once
 #include <cstddef>
 
-#include "ingot/tensor.h"
+#include "ingot/base/tensor.h"
 
 namespace ingot {
 

@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/plain.h"
+#include "ops/rules.h"
 #include "ops/staging.h"
 
 namespace ingot {
@@ -24,7 +26,8 @@ void put_axes(const Call& call, const Dims& given, int spatial, int64_t least, c
   for (int a = 0; a < spatial; a++) {
     const int64_t v = given[given.size() == 1 ? 0 : a];
     if (v < least || v > kLargest)
-      fail(call, std::string(what) + " " + to_string(given) + " is out of range", "at least " + std::to_string(least));
+      fail_argument(call, std::string(what) + " " + to_string(given) + " is out of range",
+                    "at least " + std::to_string(least));
     to[2 - spatial + a] = v;
   }
 }
@@ -41,7 +44,7 @@ PoolShape windows(const Call& call, int64_t planes, const Dims& size) {
   if (!call.ints("dilation").empty()) put_axes(call, call.ints("dilation"), spatial, 1, "dilation", s.dilation);
   for (int a = 2 - spatial; a < 2; a++) {
     if (2 * s.pad[a] > s.kernel[a])
-      fail(call, "padding is more than half the kernel", "a window must see at least one element");
+      fail_argument(call, "padding is more than half the kernel", "a window must see at least one element");
     const int64_t room = s.in[a] + 2 * s.pad[a] - s.dilation[a] * (s.kernel[a] - 1) - 1;
     if (room < 0)
       fail(call, "the kernel does not fit an input of " + to_string(size), "pad more or use a smaller kernel");
@@ -50,7 +53,7 @@ PoolShape windows(const Call& call, int64_t planes, const Dims& size) {
          start += s.stride[a]) {  // with dilation, taps may jump over a short input
       const int64_t k = (-start + s.dilation[a] - 1) / s.dilation[a];
       if (k >= s.kernel[a] || start + k * s.dilation[a] >= s.in[a])
-        fail(call, "a window would see padding only", "pad less or dilate less");
+        fail_argument(call, "a window would see padding only", "pad less or dilate less");
     }
     if (call.flag("ceil_mode") && room % s.stride[a] != 0 && s.out[a] * s.stride[a] < s.in[a] + s.pad[a]) s.out[a]++;
   }
@@ -71,15 +74,29 @@ void require_planes(const Call& call, int spatial) {
 void require_spatial_attr(const Call& call, const char* attr) {
   const int spatial = call.in(0).rank() - 2;
   if (spatial < 1 || spatial > 2 || call.ints(attr).size() != spatial)
-    fail(call, std::string(attr) + " " + to_string(call.ints(attr)) + " does not fit",
-         "tensors are [batch, channels, …] with one or two spatial axes");
+    fail_argument(call, std::string(attr) + " " + to_string(call.ints(attr)) + " does not fit",
+                  "tensors are [batch, channels, …] with one or two spatial axes");
   for (int64_t v : call.ints(attr))
     if (v < 1 || v > kLargest)
-      fail(call, std::string(attr) + " " + to_string(call.ints(attr)) + " is out of range", "sizes are positive");
+      fail_argument(call, std::string(attr) + " " + to_string(call.ints(attr)) + " is out of range",
+                    "sizes are positive");
 }
 
-PoolShape input_windows(const Call& call) { return windows(call, planes_of(call.in(0)), spatial_of(call.in(0))); }
-PoolShape size_windows(const Call& call) { return windows(call, planes_of(call.in(0)), call.ints("size")); }
+// What the kernels want to know, decoded from an op's options.
+struct Pool {
+  PoolShape shape;
+  bool count_pad = false;                // averages
+  bool with_taps = false, relu = false;  // max_pool_taps
+};
+Pool decode_windows(const Call& call, const Dims& size) {
+  const Attr* taps = call.attrs.find("with_taps");
+  return {windows(call, planes_of(call.in(0)), size), call.flag("count_include_pad"),
+          taps != nullptr && taps->integer != 0, call.attrs.find(kRelu) != nullptr};
+}
+Pool decode_input_windows(const Call& call) { return decode_windows(call, spatial_of(call.in(0))); }
+Pool decode_size_windows(const Call& call) { return decode_windows(call, call.ints("size")); }
+PoolShape input_windows(const Call& call) { return decoded<decode_input_windows>(call).shape; }
+PoolShape size_windows(const Call& call) { return decoded<decode_size_windows>(call).shape; }
 // Bins: input and output sizes only.
 PoolShape bins(const Call& call, const Dims& in, const Dims& out) {
   PoolShape s{planes_of(call.in(0)), {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {1, 1}};
@@ -87,8 +104,11 @@ PoolShape bins(const Call& call, const Dims& in, const Dims& out) {
   put_axes(call, out, out.size(), 1, "size", s.out);
   return s;
 }
-PoolShape input_bins(const Call& call) { return bins(call, spatial_of(call.in(0)), call.ints("size")); }
-PoolShape size_bins(const Call& call) { return bins(call, call.ints("size"), spatial_of(call.in(0))); }
+Pool decode_input_bins(const Call& call) { return {bins(call, spatial_of(call.in(0)), call.ints("size"))}; }
+Pool decode_size_bins(const Call& call) { return {bins(call, call.ints("size"), spatial_of(call.in(0)))}; }
+PoolShape input_bins(const Call& call) { return decoded<decode_input_bins>(call).shape; }
+PoolShape size_bins(const Call& call) { return decoded<decode_size_bins>(call).shape; }
+int64_t decode_plane(const Call& call) { return element_count(call.ints("size")); }
 
 size_t scratch_staged(const Call& call, const Tensor* out, int) { return staged_bytes(call, out); }
 
@@ -186,7 +206,8 @@ void infer_avg(const Call& call, Specs& out) {
   require_planes(call, kSpatial);
   if (!call.ints("dilation").empty())
     for (int64_t d : call.ints("dilation"))
-      if (d != 1) fail(call, "dilation " + to_string(call.ints("dilation")), "average pooling has no dilation");
+      if (d != 1)
+        fail_argument(call, "dilation " + to_string(call.ints("dilation")), "average pooling has no dilation");
   out.add(call.in(0).dtype(), with_spatial(call.in(0), input_windows(call).out));
 }
 template <int kSpatial>
@@ -209,7 +230,7 @@ void run_max(const Call& call, const Tensor* out, void* scratch, const Team& tea
 }
 void run_avg(const Call& call, const Tensor* out, void* scratch, const Team& team) {
   with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
-    kernels::avg_pool(input_windows(call), call.flag("count_include_pad"), in[0], to[0], team);
+    kernels::avg_pool(input_windows(call), call.params<Pool>().count_pad, in[0], to[0], team);
   });
 }
 void run_adaptive_avg(const Call& call, const Tensor* out, void* scratch, const Team& team) {
@@ -226,7 +247,8 @@ void run_adaptive_max(const Call& call, const Tensor* out, void* scratch, const 
 constexpr int64_t kMostTaps = 256;  // a tap is a byte
 void require_few_taps(const Call& call, const PoolShape& s) {
   if (s.kernel[0] > kMostTaps || s.kernel[1] > kMostTaps || s.kernel[0] * s.kernel[1] > kMostTaps)
-    fail(call, "windows of " + to_string(call.ints("kernel")), "at most 256 elements; max_pool2d takes larger ones");
+    fail_argument(call, "windows of " + to_string(call.ints("kernel")),
+                  "at most 256 elements; max_pool2d takes larger ones");
 }
 void infer_max_taps(const Call& call, Specs& out) {
   if (call.in(0).rank() != 3) require_planes(call, 2);
@@ -238,9 +260,10 @@ void infer_max_taps(const Call& call, Specs& out) {
   out.add(kU8, call.flag("with_taps") ? shape : Dims{0});
 }
 void run_max_taps(const Call& call, const Tensor* out, void* scratch, const Team& team) {
+  const Pool& p = call.params<Pool>();
   with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
-    uint8_t* taps = call.flag("with_taps") ? reinterpret_cast<uint8_t*>(to[1]) : nullptr;
-    kernels::max_pool_taps(input_windows(call), in[0], to[0], taps, team, call.attrs.find(kRelu) != nullptr);
+    uint8_t* taps = p.with_taps ? reinterpret_cast<uint8_t*>(to[1]) : nullptr;
+    kernels::max_pool_taps(p.shape, in[0], to[0], taps, team, p.relu);
   });
 }
 // Calls f(plane, output row and column, row and column in the input, or -1 twice if the window has no such tap).
@@ -335,10 +358,12 @@ INGOT_OP(max_pool1d) = {
     .doc = "The largest element of each window of x [n, c, l], and its position (i64).",
     .family = "pool",
     .infer = infer_max<1>,
+    .prepare = prepared<decode_input_windows>,
     .run = run_max,
     .scratch = scratch_staged,
     .reference = [](const Call& call,
                     const Tensor* out) { reference_max(input_windows(call), false, call.in(0), out); },
+    .simplify = pool_by_taps,
     .gradient = gradient_max,
     .samples = sample_windows<1, true>,
 };
@@ -349,10 +374,12 @@ INGOT_OP(max_pool2d) = {
     .doc = "The largest element of each window of x [n, c, h, w], and its position in the plane (i64).",
     .family = "pool",
     .infer = infer_max<2>,
+    .prepare = prepared<decode_input_windows>,
     .run = run_max,
     .scratch = scratch_staged,
     .reference = [](const Call& call,
                     const Tensor* out) { reference_max(input_windows(call), false, call.in(0), out); },
+    .simplify = pool_by_taps,
     .gradient = gradient_max,
     .samples = sample_windows<2, true>,
 };
@@ -362,6 +389,7 @@ INGOT_OP(max_pool_grad) = {
     .signature = "max_pool_grad(dy, indices, size:ints)",
     .doc = "Gradient of max pooling: each dy [n, c, …] added at its index in planes of `size`, to [n, c, size…].",
     .family = "pool",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           require_type(call, call.in(0).dtype());
@@ -372,10 +400,11 @@ INGOT_OP(max_pool_grad) = {
           for (int64_t v : call.ints("size")) shape.push_back(v);
           out.add(call.in(0).dtype(), shape);
         },
-    .check = [](const Call& call) { require_index_range(call, 1, 0, element_count(call.ints("size"))); },
+    .prepare = prepared<decode_plane>,
+    .check = [](const Call& call) { require_index_range(call, 1, 0, call.params<int64_t>()); },
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-          const int64_t planes = planes_of(call.in(0)), in_size = element_count(call.ints("size")),
+          const int64_t planes = planes_of(call.in(0)), in_size = call.params<int64_t>(),
                         out_size = element_count(spatial_of(call.in(0)));
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
             kernels::max_pool_grad(planes, in_size, out_size, in[0], as_indices(in[1]), to[0], team);
@@ -419,7 +448,9 @@ INGOT_OP(max_pool_taps) = {
         "(u8, "
         "row by row; empty without `with_taps`): what a plan makes of max_pool2d when nobody reads its positions.",
     .family = "pool",
+    .plumbing = true,
     .infer = infer_max_taps,
+    .prepare = prepared<decode_input_windows>,
     .run = run_max_taps,
     .scratch = scratch_staged,
     .takes_relu = true,
@@ -447,6 +478,7 @@ INGOT_OP(max_pool_taps_grad) = {
     .signature = "max_pool_taps_grad(dy, taps, size:ints, options:PoolOptions)",
     .doc = "Gradient of max_pool_taps: each dy [n, c, …] added where its tap is, to [n, c, size…].",
     .family = "pool",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           require_type(call, call.in(0).dtype());
@@ -460,6 +492,7 @@ INGOT_OP(max_pool_taps_grad) = {
             fail(call, "the taps do not fit", "give the taps (u8) that max_pool_taps returned");
           out.add(call.in(0).dtype(), with_spatial(call.in(0), s.in));
         },
+    .prepare = prepared<decode_size_windows>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
@@ -502,6 +535,7 @@ INGOT_OP(avg_pool1d) = {
     .doc = "The mean of each window of x [n, c, l].",
     .family = "pool",
     .infer = infer_avg<1>,
+    .prepare = prepared<decode_input_windows>,
     .run = run_avg,
     .scratch = scratch_staged,
     .reference = [](const Call& call,
@@ -516,6 +550,7 @@ INGOT_OP(avg_pool2d) = {
     .doc = "The mean of each window of x [n, c, h, w].",
     .family = "pool",
     .infer = infer_avg<2>,
+    .prepare = prepared<decode_input_windows>,
     .run = run_avg,
     .scratch = scratch_staged,
     .reference = [](const Call& call,
@@ -529,6 +564,7 @@ INGOT_OP(avg_pool_grad) = {
     .signature = "avg_pool_grad(dy, size:ints, options:PoolOptions)",
     .doc = "Gradient of average pooling: dy [n, c, …] spread over the windows of an input of `size`, to [n, c, size…].",
     .family = "pool",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           require_type(call, call.in(0).dtype());
@@ -539,10 +575,11 @@ INGOT_OP(avg_pool_grad) = {
                  "size and options must be the forward's");
           out.add(call.in(0).dtype(), with_spatial(call.in(0), s.in));
         },
+    .prepare = prepared<decode_size_windows>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
-            kernels::avg_pool_grad(size_windows(call), call.flag("count_include_pad"), in[0], to[0], team);
+            kernels::avg_pool_grad(size_windows(call), call.params<Pool>().count_pad, in[0], to[0], team);
           });
         },
     .scratch = scratch_staged,
@@ -575,6 +612,7 @@ INGOT_OP(adaptive_avg_pool1d) = {
     .doc = "The mean of each of `size` bins of x [n, c, l], to [n, c, size].",
     .family = "pool",
     .infer = infer_adaptive<1>,
+    .prepare = prepared<decode_input_bins>,
     .run = run_adaptive_avg,
     .scratch = scratch_staged,
     .reference = [](const Call& call,
@@ -589,6 +627,7 @@ INGOT_OP(adaptive_avg_pool2d) = {
     .doc = "The mean of each of size[0] × size[1] bins of x [n, c, h, w]; {1, 1} is global average pooling.",
     .family = "pool",
     .infer = infer_adaptive<2>,
+    .prepare = prepared<decode_input_bins>,
     .run = run_adaptive_avg,
     .scratch = scratch_staged,
     .reference = [](const Call& call,
@@ -602,12 +641,14 @@ INGOT_OP(adaptive_avg_pool_grad) = {
     .signature = "adaptive_avg_pool_grad(dy, size:ints)",
     .doc = "Gradient of adaptive average pooling: dy [n, c, …] spread over the bins of an input of `size`.",
     .family = "pool",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           require_type(call, call.in(0).dtype());
           require_spatial_attr(call, "size");
           out.add(call.in(0).dtype(), with_spatial(call.in(0), size_bins(call).in));
         },
+    .prepare = prepared<decode_size_bins>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void*) {
@@ -636,6 +677,7 @@ INGOT_OP(adaptive_max_pool1d) = {
     .doc = "The largest element of each of `size` bins of x [n, c, l], and its position (i64).",
     .family = "pool",
     .infer = infer_adaptive_max<1>,
+    .prepare = prepared<decode_input_bins>,
     .run = run_adaptive_max,
     .scratch = scratch_staged,
     .reference = [](const Call& call, const Tensor* out) { reference_max(input_bins(call), true, call.in(0), out); },
@@ -650,6 +692,7 @@ INGOT_OP(adaptive_max_pool2d) = {
         "The largest element of each of size[0] × size[1] bins of x [n, c, h, w], and its position in the plane (i64).",
     .family = "pool",
     .infer = infer_adaptive_max<2>,
+    .prepare = prepared<decode_input_bins>,
     .run = run_adaptive_max,
     .scratch = scratch_staged,
     .reference = [](const Call& call, const Tensor* out) { reference_max(input_bins(call), true, call.in(0), out); },

@@ -5,7 +5,9 @@
 
 #include <cmath>
 
+#include "kernels/cost.h"
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/plain.h"
 #include "ops/staging.h"
@@ -19,15 +21,18 @@ constexpr const char* kFused =
     "it is fused for speed; for second derivatives write the cell with linear, sigmoid and tanh";
 
 // Forward: x [steps, batch, gates · hidden] and the weight [gates · hidden, hidden].
-Recurrence recurrence_of(const Call& call) {
+Recurrence decode_forward(const Call& call) {
   const Tensor& x = call.in(0);
   return {.steps = x.size(0), .batch = x.size(1), .hidden = call.in(1).size(1), .reverse = call.flag("reverse")};
 }
 // Backward: the weight, then a saved [steps, batch, hidden].
-Recurrence recurrence_back(const Call& call) {
+Recurrence decode_backward(const Call& call) {
   const Tensor& state = call.in(1);
   return {.steps = state.size(0), .batch = state.size(1), .hidden = state.size(2), .reverse = call.flag("reverse")};
 }
+
+Recurrence recurrence_of(const Call& call) { return decoded<decode_forward>(call); }
+Recurrence recurrence_back(const Call& call) { return decoded<decode_backward>(call); }
 
 void require_shape(const Call& call, int i, const Dims& shape, const char* what) {
   if (!call.has(i)) return;
@@ -71,7 +76,7 @@ Recurrence require_backward(const Call& call, int64_t gates) {
 
 double cost_of(const Recurrence& r, int64_t gates) {
   const double elements = static_cast<double>(r.steps * r.batch * r.hidden);
-  return elements * (2 * static_cast<double>(gates * r.hidden) / 40 + 3);
+  return elements * (2 * static_cast<double>(gates * r.hidden) / cost::kColdFlops + 3);
 }
 
 // The plain loops work on copies in f64.
@@ -299,6 +304,7 @@ INGOT_OP(lstm_sequence) = {
         "the "
         "gates [steps, batch, 4h]; `reverse` walks from the last step to the first.",
     .family = "recurrent",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           const Recurrence r = require_forward(call, 4);
@@ -310,6 +316,7 @@ INGOT_OP(lstm_sequence) = {
           out.add(type, {r.steps, r.batch, r.hidden});
           out.add(type, {r.steps, r.batch, 4 * r.hidden});
         },
+    .prepare = prepared<decode_forward>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
@@ -347,6 +354,7 @@ INGOT_OP(lstm_sequence_grad) = {
         "Gradients of lstm_sequence by x and the initial states, from its results c and gates and their gradients; dh0 "
         "and dc0 are [0, h] if there is no c0.",
     .family = "recurrent",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           const Recurrence r = require_backward(call, 4);
@@ -360,6 +368,7 @@ INGOT_OP(lstm_sequence_grad) = {
           out.add(type, state);
           out.add(type, state);
         },
+    .prepare = prepared<decode_backward>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
@@ -399,6 +408,7 @@ INGOT_OP(gru_sequence) = {
         "weight [3h, h] and bias [3h] apply to the state before, for n inside the reset gate; h0 [batch, h]; to y "
         "[steps, batch, h] and r, z, n and n's hidden part [steps, batch, 4h].",
     .family = "recurrent",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           const Recurrence r = require_forward(call, 3);
@@ -407,6 +417,7 @@ INGOT_OP(gru_sequence) = {
           out.add(call.in(0).dtype(), {r.steps, r.batch, r.hidden});
           out.add(call.in(0).dtype(), {r.steps, r.batch, 4 * r.hidden});
         },
+    .prepare = prepared<decode_forward>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {
@@ -443,6 +454,7 @@ INGOT_OP(gru_sequence_grad) = {
         "Gradients of gru_sequence by x, by weight · state + bias and by h0, from its results and their gradients; dh0 "
         "is [0, h] if there is no h0.",
     .family = "recurrent",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           const Recurrence r = require_backward(call, 3);
@@ -454,6 +466,7 @@ INGOT_OP(gru_sequence_grad) = {
           out.add(type, {r.steps, r.batch, 3 * r.hidden});
           out.add(type, {call.has(3) ? r.batch : 0, r.hidden});
         },
+    .prepare = prepared<decode_backward>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           with_staged(call, out, scratch, team, [&](auto** in, auto** to, void* rest) {

@@ -6,18 +6,39 @@
 
 #include "kernels/reduce.h"
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 
 namespace ingot {
+extern const Op op_sqrt;
+
 namespace {
 
 using kernels::Reduce;
 using kernels::ReduceLayout;
 
+struct ReduceParams {
+  Dims axes;  // in order, counted from 0
+  bool keepdim;
+  int64_t correction = 0, p = 0;  // of var and of norm
+};
+ReduceParams decode(const Call& call) {
+  return {normalize_axes(call.op.name, call.ints("axes"), call.in(0).rank()), call.flag("keepdim")};
+}
+ReduceParams decode_var(const Call& call) {
+  ReduceParams params = decode(call);
+  params.correction = call.integer("correction");
+  return params;
+}
+ReduceParams decode_norm(const Call& call) {
+  ReduceParams params = decode(call);
+  params.p = call.integer("p");
+  return params;
+}
+
 ReduceLayout layout_of(const Call& call, const Tensor& out) {
   const Tensor& x = call.in(0);
-  const Dims axes = normalize_axes(call.op.name, call.ints("axes"), x.rank());
-  const bool keepdim = call.flag("keepdim");
+  const auto [axes, keepdim, correction, p] = decoded<decode>(call);
   ReduceLayout layout;
   for (int a = 0, next = 0, o = 0; a < x.rank(); a++) {
     if (next < axes.size() && axes[next] == a) {
@@ -52,7 +73,7 @@ Dims reduced_shape(const Call& call, bool keepdim) {
 int64_t reduced_count(const Call& call) {
   const Tensor& x = call.in(0);
   int64_t n = 1;
-  for (int64_t a : normalize_axes(call.op.name, call.ints("axes"), x.rank())) n *= x.shape()[static_cast<int>(a)];
+  for (int64_t a : decoded<decode>(call).axes) n *= x.shape()[static_cast<int>(a)];
   return n;
 }
 
@@ -246,6 +267,7 @@ INGOT_OP(sum) = {
     .family = "reduction",
     .types = Types::kAll,
     .infer = infer_total,
+    .prepare = prepared<decode>,
     .run = run_plain<Reduce::kSum>,
     .scratch = scratch_plain,
     .reference =
@@ -253,6 +275,8 @@ INGOT_OP(sum) = {
           fold(
               call, out[0], 0, [](auto a, auto b) { return a + b; }, kIdentity);
         },
+    .role = OpRole::kFold,
+    .fold = Fold::kSum,
     .gradient = [](Gradient& g) { g.set(0, broadcast_to(with_axes(g, g.dy()), g.in().shape())); },
     .samples = sample_all,
 };
@@ -263,6 +287,7 @@ INGOT_OP(mean) = {
     .doc = "The mean over `axes` (all if none are named); NaN over nothing.",
     .family = "reduction",
     .infer = infer_same,
+    .prepare = prepared<decode>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           run_reduce(Reduce::kSum, call, out[0], 1.0 / static_cast<double>(reduced_count(call)), scratch, team);
@@ -274,6 +299,8 @@ INGOT_OP(mean) = {
           fold(
               call, out[0], 0, [](auto a, auto b) { return a + b; }, [n](double total) { return total / n; });
         },
+    .role = OpRole::kFold,
+    .fold = Fold::kMean,
     .gradient =
         [](Gradient& g) {
           const double n = static_cast<double>(reduced_count(g.call()));
@@ -289,6 +316,7 @@ INGOT_OP(prod) = {
     .family = "reduction",
     .types = Types::kAll,
     .infer = infer_total,
+    .prepare = prepared<decode>,
     .run = run_plain<Reduce::kProd>,
     .scratch = scratch_plain,
     .reference =
@@ -296,6 +324,7 @@ INGOT_OP(prod) = {
           fold(
               call, out[0], 1, [](auto a, auto b) { return a * b; }, kIdentity);
         },
+    .role = OpRole::kFold,
     .gradient =
         [](Gradient& g) {
           // Zeros are set aside: with none, the product over x; with one, only that element moves the product.
@@ -319,9 +348,12 @@ INGOT_OP(max) = {
     .family = "reduction",
     .types = Types::kAll,
     .infer = infer_extremum,
+    .prepare = prepared<decode>,
     .run = run_plain<Reduce::kMax>,
     .scratch = scratch_plain,
     .reference = reference_extremum<true>,
+    .role = OpRole::kFold,
+    .fold = Fold::kMax,
     .gradient = extremum_gradient,
     .samples = sample_nonempty,
 };
@@ -333,9 +365,12 @@ INGOT_OP(min) = {
     .family = "reduction",
     .types = Types::kAll,
     .infer = infer_extremum,
+    .prepare = prepared<decode>,
     .run = run_plain<Reduce::kMin>,
     .scratch = scratch_plain,
     .reference = reference_extremum<false>,
+    .role = OpRole::kFold,
+    .fold = Fold::kMin,
     .gradient = extremum_gradient,
     .samples = sample_nonempty,
 };
@@ -347,9 +382,11 @@ INGOT_OP(argmax) = {
     .family = "reduction",
     .types = Types::kAll,
     .infer = infer_arg,
+    .prepare = prepared<decode>,
     .run = run_arg<true>,
     .scratch = scratch_arg,
     .reference = reference_arg<true>,
+    .role = OpRole::kFold,
     .not_differentiable = "the result is an index",
     .samples = sample_nonempty,
 };
@@ -361,9 +398,11 @@ INGOT_OP(argmin) = {
     .family = "reduction",
     .types = Types::kAll,
     .infer = infer_arg,
+    .prepare = prepared<decode>,
     .run = run_arg<false>,
     .scratch = scratch_arg,
     .reference = reference_arg<false>,
+    .role = OpRole::kFold,
     .not_differentiable = "the result is an index",
     .samples = sample_nonempty,
 };
@@ -378,12 +417,13 @@ INGOT_OP(var) = {
     .infer =
         [](const Call& call, Specs& out) {
           if (call.integer("correction") < 0)
-            fail(call, "negative correction", "0 is the population's, 1 the sample's variance");
+            fail_argument(call, "negative correction", "0 is the population's, 1 the sample's variance");
           infer_same(call, out);
         },
+    .prepare = prepared<decode_var>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-          const int64_t correction = call.integer("correction");
+          const int64_t correction = call.params<ReduceParams>().correction;
           const ReduceLayout layout = layout_of(call, out[0]);
           if (out[0].dtype() == kF32)
             kernels::variance(layout, static_cast<const float*>(call.in(0).raw()), static_cast<float*>(out[0].raw()),
@@ -407,6 +447,7 @@ INGOT_OP(var) = {
             store_from_double(to, type, divisor > 0 ? squares / divisor : std::numeric_limits<double>::quiet_NaN());
           });
         },
+    .role = OpRole::kFold,
     .gradient =
         [](Gradient& g) {
           const double n = std::max(
@@ -429,19 +470,19 @@ INGOT_OP(norm) = {
     .infer =
         [](const Call& call, Specs& out) {
           if (const int64_t p = call.integer("p"); p != 1 && p != 2)
-            fail(call, "p = " + std::to_string(p),
-                 "p is 1 or 2; compose pow and sum for others, max(abs(x)) for infinity");
+            fail_argument(call, "p = " + std::to_string(p),
+                          "p is 1 or 2; compose pow and sum for others, max(abs(x)) for infinity");
           infer_same(call, out);
         },
+    .prepare = prepared<decode_norm>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
-          if (call.integer("p") == 1) return run_reduce(Reduce::kSumAbs, call, out[0], 1, scratch, team);
+          if (call.params<ReduceParams>().p == 1) return run_reduce(Reduce::kSumAbs, call, out[0], 1, scratch, team);
           run_reduce(Reduce::kSumSquares, call, out[0], 1, scratch, team);
           team.barrier();
           static const Attrs kNone{};
           const Tensor* in[] = {out};
-          const Op& root = *find_op("sqrt");
-          run_tiles(root.tile(out[0].dtype()), Call{root, in, kNone}, nullptr, out[0], team);
+          run_tiles(op_sqrt.tile(out[0].dtype()), Call{op_sqrt, in, kNone}, nullptr, out[0], team);
         },
     .scratch = scratch_plain,
     .reference =
@@ -454,6 +495,7 @@ INGOT_OP(norm) = {
                 call, out[0], 0, [](auto a, auto b) { return a + b * b; },
                 [](double total) { return std::sqrt(total); });
         },
+    .role = OpRole::kFold,
     .gradient =
         [](Gradient& g) {
           if (g.call().integer("p") == 1) return g.set(0, multiply(with_axes(g, g.dy()), sign(g.in())));
@@ -473,6 +515,7 @@ INGOT_OP(logsumexp) = {
     .doc = "log Σ eˣ over `axes`, shifted by the maximum so that nothing overflows; -∞ over nothing.",
     .family = "reduction",
     .infer = infer_same,
+    .prepare = prepared<decode>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           const ReduceLayout layout = layout_of(call, out[0]);
@@ -498,6 +541,7 @@ INGOT_OP(logsumexp) = {
             store_from_double(to, type, largest + std::log(total));
           });
         },
+    .role = OpRole::kFold,
     .gradient =
         [](Gradient& g) { g.set(0, multiply(with_axes(g, g.dy()), exp(subtract(g.in(), with_axes(g, g.out()))))); },
     .samples = sample_all,

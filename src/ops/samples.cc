@@ -45,19 +45,9 @@ void sample_elementwise(Samples& s) {
                                     {{2, 1, 3, 1}, {4, 1, 5}, {}},
                                     {{300, 3}, {3}, {300, 1}}};
   const Op& op = s.op();
-  const std::string_view signature(op.signature);
+  const int inputs = op.signature.input_count();
   Attrs attrs;
-  int inputs = 1;
-  size_t at = signature.find('(');
-  for (size_t comma = signature.find(','); comma != std::string_view::npos; comma = signature.find(',', comma + 1)) {
-    const size_t colon = signature.find(':', comma), next = signature.find_first_of(",)", comma + 1);
-    if (colon == std::string_view::npos || colon > next) inputs++;
-  }
-  for (size_t colon = signature.find(':', at); colon != std::string_view::npos;
-       colon = signature.find(':', colon + 1)) {
-    const size_t start = signature.find_last_of(" (", colon) + 1;
-    attrs.set(signature.substr(start, colon - start), 0.75 + 0.5 * attrs.size());
-  }
+  for (int i = 0; i < op.signature.attr_count(); i++) attrs.set(op.signature.attr(i).name, 0.75 + 0.5 * i);
   for (const auto& shapes : kShapes) {
     std::vector<Tensor> operands;
     for (int i = 0; i < inputs; i++) operands.push_back(inputs == 3 && i == 0 ? s.mask(shapes[i]) : s.real(shapes[i]));

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "ingot/op.h"
+#include "ingot/ops/op.h"
 
 namespace ingot {
 

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/plain.h"
+#include "ops/rules.h"
 #include "ops/staging.h"
 
 namespace ingot {
@@ -14,7 +16,8 @@ namespace {
 
 using kernels::AxisLayout;
 
-int axis_of(const Call& call) { return normalize_axis(call.op.name, call.integer("axis"), call.in(0).rank()); }
+int decode_axis(const Call& call) { return normalize_axis(call.op.name, call.integer("axis"), call.in(0).rank()); }
+int axis_of(const Call& call) { return decoded<decode_axis>(call); }
 
 AxisLayout layout_of(const Call& call, const Tensor& out) {
   const int axis = axis_of(call);
@@ -227,6 +230,7 @@ INGOT_OP(softmax) = {
     .doc = "eˣ / Σ eˣ along `axis`.",
     .family = "softmax",
     .infer = infer_axis,
+    .prepare = prepared<decode_axis>,
     .run = run_forward<false>,
     .rows = rows_of,
     .reference = reference_forward<false>,
@@ -239,7 +243,9 @@ INGOT_OP(softmax_grad) = {
     .signature = "softmax_grad(y, dy, axis:int=-1)",
     .doc = "Gradient of softmax from its result y: y · (dy - Σ dy·y) along `axis`.",
     .family = "softmax",
+    .plumbing = true,
     .infer = infer_axis,
+    .prepare = prepared<decode_axis>,
     .run = run_gradient<false>,
     .rows = rows_of,
     .reference = reference_gradient<false>,
@@ -262,6 +268,7 @@ INGOT_OP(log_softmax) = {
     .doc = "x - log Σ eˣ along `axis`.",
     .family = "softmax",
     .infer = infer_axis,
+    .prepare = prepared<decode_axis>,
     .run = run_forward<true>,
     .rows = rows_of,
     .reference = reference_forward<true>,
@@ -274,7 +281,9 @@ INGOT_OP(log_softmax_grad) = {
     .signature = "log_softmax_grad(y, dy, axis:int=-1)",
     .doc = "Gradient of log_softmax from its result y: dy - e^y · Σ dy along `axis`.",
     .family = "softmax",
+    .plumbing = true,
     .infer = infer_axis,
+    .prepare = prepared<decode_axis>,
     .run = run_gradient<true>,
     .rows = rows_of,
     .reference = reference_gradient<true>,
@@ -287,6 +296,25 @@ INGOT_OP(log_softmax_grad) = {
         },
     .samples = [](Samples& s) { sample_lines(s, 2); },
 };
+
+extern const Op op_softmax_cross_entropy_grad;
+
+// The pass `cross_entropy`: the loss and its gradient on the same logits are one op, where the loss was computed.
+static bool pair_with_gradient(Rewrite& r) {
+  if (r.pass() != "cross_entropy") return false;
+  for (const Site g : r.readers(r.in(0))) {
+    if (!r.is(g, op_softmax_cross_entropy_grad) || r.is_store(g) || !r.wait_alike(r.site(), g)) continue;
+    if (!r.same(r.in(g, 0), r.in(0)) || !r.same(r.in(g, 1), r.in(1))) continue;
+    // The gradient comes later; what scales it must be there already.
+    if (!r.is_ready(r.out(), g) || !r.is_ready(r.in(g, 2), r.site())) continue;
+    const Tensor gradient = r.out(g, 0);
+    const auto pair = softmax_cross_entropy_with_grad(r.in(0), r.in(1), r.in(g, 2));
+    r.replace(pair[0]);
+    r.replace(gradient, pair[1]);
+    return true;
+  }
+  return false;
+}
 
 INGOT_OP(softmax_cross_entropy) = {
     .name = "softmax_cross_entropy",
@@ -315,6 +343,7 @@ INGOT_OP(softmax_cross_entropy) = {
                   int) { return staging_bytes(out[0]) + staging_bytes(call.in(0)) + staging_bytes(call.in(1)); },
     .rows = [](const Call& call) { return call.in(0).size(0); },
     .reference = [](const Call& call, const Tensor* out) { reference_loss(call, out[0]); },
+    .simplify = pair_with_gradient,
     .gradient = [](Gradient& g) { g.set(0, softmax_cross_entropy_grad(g.in(0), g.in(1), g.dy())); },
     .samples =
         [](Samples& s) {
@@ -330,6 +359,7 @@ INGOT_OP(softmax_cross_entropy_grad) = {
     .signature = "softmax_cross_entropy_grad(logits, labels, dloss)",
     .doc = "Gradient of softmax_cross_entropy: (softmax(x) - onehot(label)) · dloss per row, to [rows, classes].",
     .family = "softmax",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           infer_labelled_gradient(call);
@@ -351,6 +381,7 @@ INGOT_OP(softmax_cross_entropy_with_grad) = {
     .signature = "softmax_cross_entropy_with_grad(logits, labels, dloss) -> loss, dlogits",
     .doc = "softmax_cross_entropy and its gradient in one pass: what a plan makes of the two.",
     .family = "softmax",
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           infer_labelled_gradient(call);

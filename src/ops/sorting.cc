@@ -5,6 +5,7 @@
 
 #include "kernels/scan.h"
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/plain.h"
 
@@ -13,7 +14,15 @@ namespace {
 
 using kernels::AxisLayout;
 
-int axis_of(const Call& call) { return normalize_axis(call.op.name, call.integer("axis"), call.in(0).rank()); }
+struct Line {
+  int axis;
+  bool backward;  // cumsum's `reverse`, sort's `descending`
+};
+int named_axis(const Call& call) { return normalize_axis(call.op.name, call.integer("axis"), call.in(0).rank()); }
+Line decode_cumsum(const Call& call) { return {named_axis(call), call.flag("reverse")}; }
+Line decode_sort(const Call& call) { return {named_axis(call), call.flag("descending")}; }
+Line decode_topk(const Call& call) { return {named_axis(call), true}; }
+int axis_of(const Call& call) { return call.prepared != nullptr ? call.params<Line>().axis : named_axis(call); }
 
 void require_axis(const Call& call) {
   require_type(call, call.in(0).dtype());
@@ -121,12 +130,13 @@ INGOT_OP(cumsum) = {
           require_axis(call);
           out.add(call.in(0).dtype(), call.in(0).shape());
         },
+    .prepare = prepared<decode_cumsum>,
     .run =
         [](const Call& call, const Tensor* out, void*, const Team& team) {
           with_type(out[0].dtype(), [&](auto* tag) {
             using T = std::remove_pointer_t<decltype(tag)>;
-            kernels::cumsum(layout_of(call, out, 1), call.flag("reverse"), static_cast<const T*>(call.in(0).raw()),
-                            static_cast<T*>(out[0].raw()), team);
+            kernels::cumsum(layout_of(call, out, 1), call.params<Line>().backward,
+                            static_cast<const T*>(call.in(0).raw()), static_cast<T*>(out[0].raw()), team);
           });
         },
     .reference =
@@ -170,8 +180,9 @@ INGOT_OP(sort) = {
           out.add(call.in(0).dtype(), call.in(0).shape());
           out.add(kI64, call.in(0).shape());
         },
+    .prepare = prepared<decode_sort>,
     .run = [](const Call& call, const Tensor* out, void* scratch,
-              const Team& team) { run_sorted(call, out, call.flag("descending"), scratch, team); },
+              const Team& team) { run_sorted(call, out, call.params<Line>().backward, scratch, team); },
     .scratch = scratch_sorted,
     .reference = [](const Call& call, const Tensor* out) { reference_sorted(call, out, call.flag("descending")); },
     .cost = cost_sorted,
@@ -195,12 +206,13 @@ INGOT_OP(topk) = {
           Dims shape = call.in(0).shape();
           const int64_t k = call.integer("k"), n = shape[axis_of(call)];
           if (k < 0 || k > n)
-            fail(call, "k = " + std::to_string(k) + " of " + std::to_string(n) + " elements",
-                 "k lies in 0 … the axis's size");
+            fail_argument(call, "k = " + std::to_string(k) + " of " + std::to_string(n) + " elements",
+                          "k lies in 0 … the axis's size");
           shape[axis_of(call)] = k;
           out.add(call.in(0).dtype(), shape);
           out.add(kI64, shape);
         },
+    .prepare = prepared<decode_topk>,
     .run = [](const Call& call, const Tensor* out, void* scratch,
               const Team& team) { run_sorted(call, out, true, scratch, team); },
     .scratch = scratch_sorted,

@@ -12,9 +12,9 @@
 #pragma once
 #include <cstddef>
 
-#include "ingot/op.h"
-#include "ingot/tensor.h"
-#include "ingot/threads.h"
+#include "ingot/base/tensor.h"
+#include "ingot/base/threads.h"
+#include "ingot/ops/op.h"
 
 namespace ingot {
 

@@ -4,9 +4,11 @@
 
 #include "kernels/copy.h"
 #include "ops/checks.h"
+#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/layouts.h"
 #include "ops/plain.h"
+#include "ops/rules.h"
 #include "ops/staging.h"
 
 namespace ingot {
@@ -20,14 +22,14 @@ Tensor view_of(const Tensor& x, const Layout& layout) {
 void require_sizes(const Call& call, const Dims& sizes, const char* what) {
   for (int64_t size : sizes)
     if (size < 0)
-      fail(call, std::string(what) + " " + to_string(sizes) + " has a negative size", "sizes are 0 or more");
+      fail_argument(call, std::string(what) + " " + to_string(sizes) + " has a negative size", "sizes are 0 or more");
   element_count(sizes);
 }
 
 Layout slice_layout(const Call& call, const Dims& shape, const Dims& strides, int64_t axis, int64_t start, int64_t stop,
                     int64_t step) {
   const int a = normalize_axis(call.op.name, axis, shape.size());
-  if (step == 0) fail(call, "step is 0", "use a positive step, or a negative one to go backwards");
+  if (step == 0) fail_argument(call, "step is 0", "use a positive step, or a negative one to go backwards");
   const int64_t n = shape[a], limit = std::max<int64_t>(n, 1);
   step = std::clamp(step, -limit, limit);  // longer steps reach no further, and might overflow
   const int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? n : n - 1;
@@ -43,7 +45,7 @@ Layout slice_layout(const Call& call, const Dims& shape, const Dims& strides, in
 
 Layout diagonal_layout(const Call& call, const Dims& shape, const Dims& strides, int64_t a, int64_t b) {
   const int i = normalize_axis(call.op.name, a, shape.size()), j = normalize_axis(call.op.name, b, shape.size());
-  if (i == j) fail(call, "both axes are " + std::to_string(a), "name two different axes");
+  if (i == j) fail_argument(call, "both axes are " + std::to_string(a), "name two different axes");
   Layout view{shape, strides};
   for (const int axis : {std::max(i, j), std::min(i, j)}) {
     view.shape.erase(axis);
@@ -77,19 +79,20 @@ Dims reshape_shape(const Call& call) {
       known.push_back(asked[a]);
       continue;
     }
-    if (open >= 0) fail(call, "shape " + to_string(asked) + " leaves two sizes open", "give -1 at most once");
+    if (open >= 0) fail_argument(call, "shape " + to_string(asked) + " leaves two sizes open", "give -1 at most once");
     open = a;
   }
   require_sizes(call, known, "shape");
   const int64_t product = element_count(known);
   if (open >= 0) {
     if (product == 0)
-      fail(call, "shape " + to_string(asked) + " leaves -1 undetermined", "write every size of an empty tensor");
+      fail_argument(call, "shape " + to_string(asked) + " leaves -1 undetermined",
+                    "write every size of an empty tensor");
     shape[open] = n / product;
   }
   if ((open >= 0 && n % product != 0) || (open < 0 && product != n))
-    fail(call, "shape " + to_string(asked) + " does not hold " + std::to_string(n) + " elements",
-         "the product of the sizes must stay the same");
+    fail_argument(call, "shape " + to_string(asked) + " does not hold " + std::to_string(n) + " elements",
+                  "the product of the sizes must stay the same");
   return shape;
 }
 
@@ -183,8 +186,8 @@ Layout squeeze_layout(const Call& call) {
   for (int64_t axis : axes) {
     const int a = normalize_axis(call.op.name, axis, x.rank());
     if (x.shape()[a] != 1)
-      fail(call, "axis " + std::to_string(axis) + " has size " + std::to_string(x.shape()[a]),
-           "only axes of size 1 can go");
+      fail_argument(call, "axis " + std::to_string(axis) + " has size " + std::to_string(x.shape()[a]),
+                    "only axes of size 1 can go");
     drop[a] = true;
   }
   Layout view;
@@ -216,8 +219,8 @@ Layout select_layout(const Call& call) {
   const int a = normalize_axis(call.op.name, call.integer("axis"), x.rank());
   const int64_t n = x.shape()[a], asked = call.integer("index");
   if (asked < -n || asked >= n)
-    fail(call, "index " + std::to_string(asked) + " is outside axis " + std::to_string(call.integer("axis")),
-         "it has " + std::to_string(n) + " entries");
+    fail_argument(call, "index " + std::to_string(asked) + " is outside axis " + std::to_string(call.integer("axis")),
+                  "it has " + std::to_string(n) + " entries");
   Layout view{x.shape(), x.strides(), (asked < 0 ? asked + n : asked) * x.strides()[a]};
   view.shape.erase(a);
   view.strides.erase(a);
@@ -245,19 +248,31 @@ void fill_part_plain(const Tensor& out, const Layout& part, const Tensor& dy) {
 
 void infer_part(const Call& call, Specs& out, const Layout& part) {
   if (!(part.shape == call.in(0).shape()))
-    fail(call, "the part of " + to_string(call.ints("shape")) + " has shape " + to_string(part.shape),
-         "dy must have that shape");
+    fail_argument(call, "the part of " + to_string(call.ints("shape")) + " has shape " + to_string(part.shape),
+                  "dy must have that shape");
   out.add(call.in(0).dtype(), call.ints("shape"));
 }
 
+struct Slice {
+  int64_t axis, start, stop, step;
+};
+Slice decode_slice(const Call& call) {
+  return {call.integer("axis"), call.integer("start"), call.integer("stop"), call.integer("step")};
+}
 Layout slice_in(const Call& call, const Dims& shape, const Dims& strides) {
   require_sizes(call, shape, "shape");
-  return slice_layout(call, shape, strides, call.integer("axis"), call.integer("start"), call.integer("stop"),
-                      call.integer("step"));
+  const Slice s = decoded<decode_slice>(call);
+  return slice_layout(call, shape, strides, s.axis, s.start, s.stop, s.step);
 }
+
+struct AxisPair {
+  int64_t a, b;
+};
+AxisPair decode_pair(const Call& call) { return {call.integer("a"), call.integer("b")}; }
 Layout diagonal_in(const Call& call, const Dims& shape, const Dims& strides) {
   require_sizes(call, shape, "shape");
-  return diagonal_layout(call, shape, strides, call.integer("a"), call.integer("b"));
+  const AxisPair axes = decoded<decode_pair>(call);
+  return diagonal_layout(call, shape, strides, axes.a, axes.b);
 }
 
 Attrs slice_attrs(int axis, int64_t start, int64_t stop, int64_t step) {
@@ -274,6 +289,7 @@ INGOT_OP(reshape) = {
     .types = Types::kAll,
     .infer = infer_view<reshape_layout>,
     .view = make_view<reshape_layout>,
+    .simplify = drop_identity_view,
     .gradient = [](Gradient& g) { g.set(0, reshape(contiguous(g.dy()), g.in().shape())); },
     .samples =
         [](Samples& s) {
@@ -292,6 +308,7 @@ INGOT_OP(permute) = {.name = "permute",
                      .types = Types::kAll,
                      .infer = infer_view<permute_layout>,
                      .view = make_view<permute_layout>,
+                     .simplify = drop_identity_view,
                      .gradient =
                          [](Gradient& g) {
                            const Dims& axes = g.call().ints("axes");
@@ -316,6 +333,7 @@ INGOT_OP(transpose) = {
     .types = Types::kAll,
     .infer = infer_view<transpose_layout>,
     .view = make_view<transpose_layout>,
+    .simplify = drop_identity_view,
     .gradient = [](Gradient& g) { g.set(0, transpose(g.dy(), g.call().integer("a"), g.call().integer("b"))); },
     .samples =
         [](Samples& s) {
@@ -359,10 +377,12 @@ INGOT_OP(slice_grad) = {
     .doc = "Zeros of `shape` with dy at [start:stop:step] along an axis: the gradient of slice.",
     .family = "view",
     .types = Types::kAll,
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           infer_part(call, out, slice_in(call, call.ints("shape"), contiguous_strides(call.ints("shape"))));
         },
+    .prepare = prepared<decode_slice>,
     .run = [](const Call& call, const Tensor* out, void*,
               const Team& team) { fill_part(*out, slice_in(call, out->shape(), out->strides()), call.in(0), team); },
     .reference =
@@ -395,6 +415,7 @@ INGOT_OP(broadcast_to) = {.name = "broadcast_to",
                           .types = Types::kAll,
                           .infer = infer_view<broadcast_layout>,
                           .view = make_view<broadcast_layout>,
+                          .simplify = drop_identity_view,
                           .gradient = [](Gradient& g) { g.set(0, sum_to(g.dy(), g.in().shape())); },
                           .samples =
                               [](Samples& s) {
@@ -462,10 +483,12 @@ INGOT_OP(diagonal_grad) = {
     .doc = "Zeros of `shape` with dy's last axis on the diagonal of axes a and b: the gradient of diagonal.",
     .family = "view",
     .types = Types::kAll,
+    .plumbing = true,
     .infer =
         [](const Call& call, Specs& out) {
           infer_part(call, out, diagonal_in(call, call.ints("shape"), contiguous_strides(call.ints("shape"))));
         },
+    .prepare = prepared<decode_pair>,
     .run = [](const Call& call, const Tensor* out, void*,
               const Team& team) { fill_part(*out, diagonal_in(call, out->shape(), out->strides()), call.in(0), team); },
     .reference =

@@ -1,12 +1,12 @@
-#include "ingot/machine.h"
+#include "ingot/base/machine.h"
 
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "ingot/error.h"
-#include "ingot/memory.h"
-#include "ingot/simd.h"
-#include "ingot/threads.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/base/simd.h"
+#include "ingot/base/threads.h"
 
 namespace ingot {
 namespace {

@@ -1,12 +1,16 @@
-#include "ingot/memory.h"
+#include "ingot/base/memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <thread>
 #include <vector>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
+#include "ingot/base/tensor.h"
 
 namespace ingot {
 namespace {
@@ -48,6 +52,7 @@ TEST(Memory, ImpossibleSizesAreASentence) {
       FAIL() << bytes;
     } catch (const Error& error) {
       const std::string text = error.what();
+      EXPECT_EQ(error.kind(), ErrorKind::kMemory);
       EXPECT_EQ(text.rfind("memory: cannot allocate " + format_bytes(bytes), 0), 0u) << text;
       EXPECT_NE(text.find("— use a smaller shape"), std::string::npos) << text;
     }
@@ -101,14 +106,150 @@ TEST(Memory, ThreadsCountTogether) {
   EXPECT_EQ(memory_stats().bytes_in_use, before.bytes_in_use);
 }
 
-TEST(Memory, FormatsBytes) {
-  EXPECT_EQ(format_bytes(0), "0 B");
-  EXPECT_EQ(format_bytes(1023), "1023 B");
-  EXPECT_EQ(format_bytes(1536), "1.5 KiB");
-  EXPECT_EQ(format_bytes(12897485), "12.3 MiB");
-  EXPECT_EQ(format_bytes(1048575), "1.0 MiB");
-  EXPECT_EQ(format_bytes(uint64_t{3} << 30), "3.0 GiB");
-  EXPECT_EQ(format_bytes(UINT64_MAX), "16.0 EiB");
+TEST(Memory, RequireBytesSaysWhoAsks) {
+  require_bytes("reader", 1000);
+  try {
+    require_bytes("reader", uint64_t{1} << 60);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kMemory);
+    EXPECT_EQ(error.place(), "reader");
+  }
+  EXPECT_THROW(require_bytes("reader", UINT64_MAX), Error);
+}
+
+// Sets a limit of the pool of freed blocks, empty at first, and gives the old one back.
+class MemoryPool : public testing::Test {
+ protected:
+  MemoryPool() {
+    trim_memory_pool();
+    set_memory_pool_limit(size_t{64} << 20);
+  }
+  ~MemoryPool() override {
+    trim_memory_pool();
+    set_memory_pool_limit(before_);
+  }
+
+ private:
+  const uint64_t before_ = memory_pool_limit();
+};
+
+TEST_F(MemoryPool, FreedBlocksComeBackAndAreCounted) {
+  const MemoryStats before = memory_stats();
+  const size_t bytes = size_t{5} << 20;
+  void* first = allocate_bytes(bytes);
+  free_bytes(first, bytes);
+  EXPECT_GE(memory_stats().pooled_bytes, bytes);
+  EXPECT_EQ(memory_stats().bytes_in_use, before.bytes_in_use);
+  void* second = allocate_bytes(bytes - 1000);  // nearly the same size
+  EXPECT_EQ(second, first);
+  EXPECT_TRUE(aligned(second, size_t{2} << 20));
+  EXPECT_EQ(memory_stats().pooled_bytes, 0u);
+  EXPECT_EQ(memory_stats().allocations - before.allocations, 2u);  // one from the pool is one all the same
+  void* third = allocate_bytes(bytes);
+  EXPECT_NE(third, second);
+  std::memset(second, 1, bytes - 1000);
+  std::memset(third, 2, bytes);
+  free_bytes(second, bytes - 1000);
+  free_bytes(third, bytes);
+  trim_memory_pool();
+  EXPECT_EQ(memory_stats().pooled_bytes, 0u);
+}
+
+TEST_F(MemoryPool, IsBounded) {
+  const size_t bytes = size_t{10} << 20;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 12; ++i) blocks.push_back(allocate_bytes(bytes));
+  for (void* block : blocks) free_bytes(block, bytes);
+  EXPECT_LE(memory_stats().pooled_bytes, size_t{64} << 20);
+  EXPECT_GE(memory_stats().pooled_bytes, size_t{50} << 20);
+  free_bytes(allocate_bytes(size_t{100} << 20),
+             size_t{100} << 20);  // larger than the limit: not kept, and drives none out
+  EXPECT_GE(memory_stats().pooled_bytes, size_t{50} << 20);
+  set_memory_pool_limit(size_t{20} << 20);
+  EXPECT_LE(memory_stats().pooled_bytes, size_t{20} << 20);
+  set_memory_pool_limit(0);
+  EXPECT_EQ(memory_stats().pooled_bytes, 0u);
+  free_bytes(allocate_bytes(bytes), bytes);
+  EXPECT_EQ(memory_stats().pooled_bytes, 0u);
+}
+
+TEST_F(MemoryPool, ManyBlocksOfOneSizeAndManySizes) {
+  std::vector<std::pair<void*, size_t>> blocks;
+  for (int i = 0; i < 400; ++i) {  // more than the pool lists
+    const size_t bytes = (size_t{128} << 10) + static_cast<size_t>(i % 7) * 20'000;
+    blocks.emplace_back(allocate_bytes(bytes), bytes);
+    std::memset(blocks.back().first, i, bytes);
+  }
+  for (size_t i = 0; i < blocks.size(); ++i) {  // none lies in another
+    const auto [block, bytes] = blocks[i];
+    EXPECT_EQ(static_cast<unsigned char*>(block)[0], static_cast<unsigned char>(i));
+    EXPECT_EQ(static_cast<unsigned char*>(block)[bytes - 1], static_cast<unsigned char>(i));
+  }
+  for (const auto& [block, bytes] : blocks) free_bytes(block, bytes);
+  EXPECT_LE(memory_stats().pooled_bytes, size_t{64} << 20);
+}
+
+long page_faults() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+TEST_F(MemoryPool, ALoopOfTensorsPaysPageFaultsOnce) {
+  const auto round = [](int64_t floats) {
+    Tensor a = Tensor::empty({floats}), b = Tensor::empty({floats});
+    std::memset(a.raw(), 1, static_cast<size_t>(floats) * 4);
+    std::memset(b.raw(), 1, static_cast<size_t>(floats) * 4);
+  };
+  for (const int64_t floats : {50'000, 500'000, 1 << 20, 6'000'000}) {
+    round(floats);
+    const long before = page_faults();
+    for (int i = 0; i < 20; ++i) round(floats);
+    EXPECT_LT(page_faults() - before, 100)
+        << floats;  // one round of 1 M floats without the pool: four huge pages or 2048
+  }
+}
+
+TEST_F(MemoryPool, WorksInAForkedChild) {
+  free_bytes(allocate_bytes(size_t{5} << 20), size_t{5} << 20);
+  const pid_t child = fork();
+  if (child == 0) {
+    void* block = allocate_bytes(size_t{5} << 20);
+    std::memset(block, 1, size_t{5} << 20);
+    free_bytes(block, size_t{5} << 20);
+    _exit(memory_stats().pooled_bytes > 0 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(Memory, SmallBlocksOfAnEndedThreadAreStillCountedRight) {
+  struct Late {  // freed by a destructor that runs after the thread's own
+    void* block = nullptr;
+    ~Late() { free_bytes(block, 300); }
+  };
+  const MemoryStats before = memory_stats();
+  std::thread([] {
+    static thread_local Late late;
+    late.block = allocate_bytes(300);
+    for (int i = 0; i < 100; ++i) free_bytes(allocate_bytes(200), 200);
+  }).join();
+  EXPECT_EQ(memory_stats().allocations - before.allocations, 101u);
+  EXPECT_EQ(memory_stats().frees - before.frees, 101u);
+  EXPECT_EQ(memory_stats().bytes_in_use, before.bytes_in_use);
+}
+
+TEST(Memory, BlocksMayBeFreedByAnotherThread) {
+  const MemoryStats before = memory_stats();
+  std::vector<void*> blocks;
+  std::thread([&] {
+    for (int i = 0; i < 1000; ++i) blocks.push_back(allocate_bytes(4000));
+  }).join();
+  EXPECT_EQ(memory_stats().bytes_in_use - before.bytes_in_use, 1000u * 4032);
+  for (void* block : blocks) free_bytes(block, 4000);
+  EXPECT_EQ(memory_stats().bytes_in_use, before.bytes_in_use);
 }
 
 }  // namespace

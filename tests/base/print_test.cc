@@ -4,7 +4,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "ingot/tensor.h"
+#include "ingot/base/tensor.h"
 
 namespace ingot {
 namespace {

@@ -1,4 +1,4 @@
-#include "ingot/random.h"
+#include "ingot/base/random.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
-#include "ingot/error.h"
-#include "ingot/threads.h"
+#include "ingot/base/error.h"
+#include "ingot/base/threads.h"
 
 namespace ingot {
 namespace {

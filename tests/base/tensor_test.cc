@@ -1,4 +1,4 @@
-#include "ingot/tensor.h"
+#include "ingot/base/tensor.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <random>
 #include <set>
 
-#include "ingot/error.h"
-#include "ingot/memory.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
 #include "tests/error_of.h"
 
 namespace ingot {

@@ -1,4 +1,4 @@
-#include "ingot/threads.h"
+#include "ingot/base/threads.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 
 namespace ingot {
 namespace {

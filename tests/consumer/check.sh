@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# check.sh BUILD_DIR WORK_DIR CXX IO: installs Ingot from BUILD_DIR, then builds and runs the consumer against the installed
-# tree, by CMake and by pkg-config, static and shared; with IO=ON, that of the files library, too.
+# check.sh BUILD_DIR WORK_DIR CXX IO RECIPE: installs Ingot from BUILD_DIR, then builds and runs the consumer against the installed
+# tree, by CMake and by pkg-config, static and shared; with IO=ON, that of the files library, too; with RECIPE=ON, a system
+# of its own.
 set -euo pipefail
 source=$(cd "$(dirname "$0")" && pwd)
-build=$1 work=$2 cxx=$3 io=$4
+build=$1 work=$2 cxx=$3 io=$4 recipe=$5
 rm -rf "$work"
 mkdir -p "$work"
 cmake --install "$build" --prefix "$work/first" >"$work/install.log"
@@ -23,10 +24,11 @@ expect() {  # expect KIND PROGRAM: it runs, and it is linked as KIND says
 }
 
 for kind in static shared; do
-  cmake -G Ninja -S "$source" -B "$work/$kind" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" -DINGOT_KIND=$kind -DINGOT_WITH_IO="$io" >"$work/$kind.log"
+  cmake -G Ninja -S "$source" -B "$work/$kind" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" -DINGOT_KIND=$kind -DINGOT_WITH_IO="$io" -DINGOT_WITH_RECIPE="$recipe" >"$work/$kind.log"
   cmake --build "$work/$kind" >>"$work/$kind.log" || { cat "$work/$kind.log"; exit 1; }
   expect $kind "$work/$kind/consumer"
   if [ "$io" = ON ]; then expect $kind "$work/$kind/consumer_io"; fi
+  if [ "$recipe" = ON ]; then expect $kind "$work/$kind/consumer_system"; fi
 done
 # Words of pkg-config's answers are options: splitting them is the point.
 # shellcheck disable=SC2046

@@ -1,7 +1,7 @@
 // A stranger's program with files: one written, read back, and refused.
-#include <ingot/error.h>
-#include <ingot/io.h>
-#include <ingot/ops.h>
+#include <ingot/base/error.h>
+#include <ingot/io/io.h>
+#include <ingot/ops/ops.h>
 
 #include <cstdio>
 #include <string>

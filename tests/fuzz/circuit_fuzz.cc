@@ -1,4 +1,4 @@
-#include "ingot/circuit_io.h"
+#include "ingot/gates/circuit_io.h"
 
 #include "fuzz.h"
 

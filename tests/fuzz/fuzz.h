@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "ingot/error.h"
-#include "ingot/io.h"
-#include "ingot/memory.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/io/io.h"
 
 inline constexpr ingot::io::UnpackLimits kFuzzLimits{.bytes = 1 << 20, .ratio = 100};
 

@@ -1,5 +1,5 @@
 #include "fuzz.h"
-#include "ingot/circuit_io.h"
+#include "ingot/gates/circuit_io.h"
 #include "io/crc.h"
 
 namespace {

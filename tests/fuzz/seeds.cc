@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "ingot/circuit_io.h"
-#include "ingot/io.h"
+#include "ingot/gates/circuit_io.h"
+#include "ingot/io/io.h"
 
 namespace {
 

@@ -1,13 +1,14 @@
 // Boards and targets: against the rule itself, the published counts, and pictures that are none.
-#include "ingot/boards.h"
+#include "ingot/gates/boards.h"
+#include "ingot/data.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numeric>
 
-#include "ingot/io.h"
-#include "ingot/ops.h"
+#include "ingot/io/io.h"
+#include "ingot/ops/ops.h"
 #include "tests/error_of.h"
 
 namespace ingot::gates {

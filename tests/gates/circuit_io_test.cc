@@ -1,12 +1,13 @@
 // Circuit files: what is written is read again, other people's files are understood, hostile ones get a sentence.
-#include "ingot/circuit_io.h"
+#include "ingot/gates/circuit_io.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
 
-#include "ingot/io.h"
+#include "ingot/io/io.h"
 #include "io/crc.h"
 #include "tests/error_of.h"
 #include "tests/gates/export_samples.h"
@@ -39,7 +40,7 @@ TEST(CircuitFiles, BothFormsComeBackAsTheyWere) {
 }
 
 TEST(CircuitFiles, ExtensionSaysWhichFormToWriteContentsWhichToRead) {
-  const std::string folder = ::testing::TempDir() + "circuit_files";
+  const std::string folder = ::testing::TempDir() + "circuit_files_" + std::to_string(::getpid());
   std::filesystem::create_directories(folder);
   for (const char* name : {"/life.json", "/life.igc"}) {
     save_circuit(folder + name, life_rule());

@@ -1,5 +1,5 @@
 // The circuit itself: its functions, what it refuses, what it says of itself.
-#include "ingot/circuit.h"
+#include "ingot/gates/circuit.h"
 
 #include <gtest/gtest.h>
 

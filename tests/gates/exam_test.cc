@@ -1,11 +1,11 @@
 // Exams on circuits made by hand: right ones pass, wrong ones do not, however slightly.
-#include "ingot/exam.h"
+#include "ingot/gates/exam.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "ingot/ops.h"
+#include "ingot/ops/ops.h"
 #include "tests/error_of.h"
 #include "tests/gates/hand_made.h"
 

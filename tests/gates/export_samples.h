@@ -2,7 +2,7 @@
 #pragma once
 #include <random>
 
-#include "ingot/circuit.h"
+#include "ingot/gates/circuit.h"
 
 namespace ingot::gates {
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "ingot/circuit_io.h"
-#include "ingot/io.h"
+#include "ingot/gates/circuit_io.h"
+#include "ingot/io/io.h"
 #include "tests/gates/export_samples.h"
 
 namespace ingot::gates {

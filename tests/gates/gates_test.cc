@@ -1,5 +1,5 @@
 // Gates that learn: the relaxations, wirings, layers and automata.
-#include "ingot/gates.h"
+#include "ingot/gates/layers.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@
 #include <cmath>
 #include <set>
 
-#include "ingot/boards.h"
-#include "ingot/grad.h"
-#include "ingot/memory.h"
+#include "ingot/base/memory.h"
+#include "ingot/gates/boards.h"
+#include "ingot/graph/grad.h"
 #include "ingot/nn.h"
-#include "ingot/ops.h"
+#include "ingot/ops/ops.h"
 #include "tests/error_of.h"
 
 namespace ingot::gates {

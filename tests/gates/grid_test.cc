@@ -1,9 +1,9 @@
-#include "ingot/grid.h"
+#include "ingot/gates/grid.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "ingot/functions.h"
+#include "ingot/ops/functions.h"
 #include "tests/error_of.h"
 
 namespace ingot::gates {

@@ -1,10 +1,10 @@
 // Bit-packed runs against plain loops over cells.
-#include "ingot/grid.h"
+#include "ingot/gates/grid.h"
 
 #include <gtest/gtest.h>
 
-#include "ingot/memory.h"
-#include "ingot/threads.h"
+#include "ingot/base/memory.h"
+#include "ingot/base/threads.h"
 #include "tests/error_of.h"
 #include "tests/gates/sample_circuits.h"
 

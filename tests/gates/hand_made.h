@@ -1,6 +1,6 @@
 // Circuits that somebody wrote down, for tests of what runs, draws and examines circuits.
 #pragma once
-#include "ingot/circuit.h"
+#include "ingot/gates/circuit.h"
 
 namespace ingot::gates {
 

@@ -5,14 +5,15 @@
 #include <cmath>
 #include <cstring>
 
-#include "ingot/gates.h"
-#include "ingot/grad.h"
-#include "ingot/grid.h"
-#include "ingot/memory.h"
+#include "ingot/base/memory.h"
+#include "ingot/base/threads.h"
+#include "ingot/gates/grid.h"
+#include "ingot/gates/layers.h"
+#include "ingot/gates/ops.h"
+#include "ingot/gates/simplify.h"
+#include "ingot/graph/grad.h"
 #include "ingot/nn.h"
-#include "ingot/ops.h"
-#include "ingot/simplify.h"
-#include "ingot/threads.h"
+#include "ingot/ops/ops.h"
 #include "tests/error_of.h"
 
 namespace ingot::gates {

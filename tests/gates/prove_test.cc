@@ -1,7 +1,7 @@
 // Proofs of equality, and counterexamples that are some.
 #include <gtest/gtest.h>
 
-#include "ingot/simplify.h"
+#include "ingot/gates/simplify.h"
 #include "tests/error_of.h"
 #include "tests/gates/sample_circuits.h"
 

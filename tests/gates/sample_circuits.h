@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ingot/circuit.h"
-#include "ingot/random.h"
+#include "ingot/base/random.h"
+#include "ingot/gates/circuit.h"
 
 namespace ingot::gates {
 

@@ -1,12 +1,12 @@
 // Smaller circuits that compute the same: checked here by evaluating both, apart from the library's own proofs.
-#include "ingot/simplify.h"
+#include "ingot/gates/simplify.h"
 
 #include <gtest/gtest.h>
 
 #include "gates/network.h"
 #include "gates/resubstitute.h"
 #include "gates/tables.h"
-#include "ingot/grid.h"
+#include "ingot/gates/grid.h"
 #include "tests/error_of.h"
 #include "tests/gates/sample_circuits.h"
 

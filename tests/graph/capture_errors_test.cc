@@ -9,11 +9,12 @@
 #include <string>
 #include <thread>
 
-#include "ingot/error.h"
-#include "ingot/grad.h"
-#include "ingot/map.h"
-#include "ingot/ops.h"
-#include "ingot/plan.h"
+#include "ingot/base/error.h"
+#include "ingot/graph/grad.h"
+#include "ingot/graph/plan.h"
+#include "ingot/graph/plan_cache.h"
+#include "ingot/ops/map.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot {
 namespace {

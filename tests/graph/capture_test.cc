@@ -3,10 +3,11 @@
 
 #include <numeric>
 
-#include "ingot/grad.h"
-#include "ingot/map.h"
-#include "ingot/ops.h"
-#include "ingot/plan.h"
+#include "ingot/graph/grad.h"
+#include "ingot/graph/plan.h"
+#include "ingot/graph/plan_cache.h"
+#include "ingot/ops/map.h"
+#include "ingot/ops/ops.h"
 #include "tests/ops/harness.h"
 
 namespace ingot {

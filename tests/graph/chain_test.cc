@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ingot/ingot.h"
+#include "ingot/ops/plumbing.h"
 
 namespace ingot {
 namespace {

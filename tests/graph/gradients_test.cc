@@ -1,12 +1,12 @@
 // gradients() against closed forms: of gradients, of values used many times, through stop_gradient and checkpoint.
-#include "ingot/grad.h"
+#include "ingot/graph/grad.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "ingot/error.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/ops/ops.h"
 #include "tests/ops/harness.h"
 
 namespace ingot {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "ingot/grad.h"
-#include "ingot/ops.h"
-#include "ingot/plan.h"
+#include "ingot/graph/grad.h"
+#include "ingot/graph/plan.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot {
 namespace {

@@ -1,11 +1,12 @@
 // Plans against eager code.
-#include "ingot/plan.h"
+#include "ingot/graph/plan.h"
 
 #include <gtest/gtest.h>
 
-#include "ingot/error.h"
-#include "ingot/grad.h"
+#include "ingot/base/error.h"
+#include "ingot/graph/grad.h"
 #include "ingot/ingot.h"
+#include "ingot/ops/plumbing.h"
 
 namespace ingot {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "graph/lower.h"
+#include "graph/schedule.h"
 #include "tests/graph/random_graph.h"
 #include "tests/graph/training_plan.h"
 

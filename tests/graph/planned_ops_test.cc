@@ -1,11 +1,11 @@
 // Every op of the table, on every sample: a plan computes what the op computes, and its gradients.
 #include <string_view>
 
-#include "graph/lower.h"
-#include "ingot/error.h"
-#include "ingot/grad.h"
-#include "ingot/ops.h"
-#include "ingot/plan.h"
+#include "graph/schedule.h"
+#include "ingot/base/error.h"
+#include "ingot/graph/grad.h"
+#include "ingot/graph/plan.h"
+#include "ingot/ops/ops.h"
 #include "tests/ops/harness.h"
 
 namespace ingot::harness {

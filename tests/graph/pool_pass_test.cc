@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "ingot/grad.h"
-#include "ingot/ops.h"
-#include "ingot/plan.h"
+#include "ingot/graph/grad.h"
+#include "ingot/graph/plan.h"
+#include "ingot/ops/ops.h"
+#include "ingot/ops/plumbing.h"
 
 namespace ingot {
 namespace {

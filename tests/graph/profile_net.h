@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "ingot/grad.h"
+#include "ingot/graph/grad.h"
 #include "ingot/ingot.h"
 
 namespace ingot {

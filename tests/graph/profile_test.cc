@@ -1,8 +1,8 @@
 // Measuring a plan, and drawing it.
 #include <gtest/gtest.h>
 
-#include "graph/text.h"
-#include "ingot/error.h"
+#include "ingot/base/error.h"
+#include "ingot/base/text.h"
 #include "ingot/ingot.h"
 #include "tests/graph/profile_net.h"
 
@@ -171,7 +171,7 @@ TEST(Picture, StableAndWellFormed) {
   EXPECT_TRUE(well_formed(svg)) << svg;
   EXPECT_TRUE(well_formed(plan.svg(false))) << plan.svg(false);
   for (const std::string& text : {dot, before, svg}) {
-    EXPECT_EQ(text, graph::valid_utf8(text));
+    EXPECT_EQ(text, valid_utf8(text));
     for (const char* name : {"w1", "b1", "w2", "label"}) EXPECT_NE(text.find(name), std::string::npos) << name;
   }
 }
@@ -222,14 +222,14 @@ TEST(Picture, LargeGraph) {
 }
 
 TEST(Text, Escaping) {
-  EXPECT_EQ(graph::json_escaped("a\"b\\c\n\x01µ"), "a\\\"b\\\\c\\u000a\\u0001µ");
-  EXPECT_EQ(graph::json_escaped("\xff\xc3"), "\uFFFD\uFFFD");
-  EXPECT_EQ(graph::xml_escaped("a<b>&\"\x01"), "a&lt;b&gt;&amp;&quot; ");
-  EXPECT_EQ(graph::valid_utf8("\xe2\x82\xac \xed\xa0\x80 \xf0\x9f\x99\x82"), "€ \uFFFD\uFFFD\uFFFD 🙂");
-  EXPECT_EQ(graph::text_width("µs …"), 4);
-  EXPECT_EQ(graph::shortened("abcdef", 4), "abc…");
-  EXPECT_EQ(graph::shortened("äöüß", 4), "äöüß");
-  EXPECT_EQ(graph::padded("µ", 3, true), "  µ");
+  EXPECT_EQ(json_escaped("a\"b\\c\n\x01µ"), "a\\\"b\\\\c\\u000a\\u0001µ");
+  EXPECT_EQ(json_escaped("\xff\xc3"), "\uFFFD\uFFFD");
+  EXPECT_EQ(xml_escaped("a<b>&\"\x01"), "a&lt;b&gt;&amp;&quot; ");
+  EXPECT_EQ(valid_utf8("\xe2\x82\xac \xed\xa0\x80 \xf0\x9f\x99\x82"), "€ \uFFFD\uFFFD\uFFFD 🙂");
+  EXPECT_EQ(text_width("µs …"), 4);
+  EXPECT_EQ(shortened("abcdef", 4), "abc…");
+  EXPECT_EQ(shortened("äöüß", 4), "äöüß");
+  EXPECT_EQ(padded("µ", 3, true), "  µ");
 }
 
 }  // namespace

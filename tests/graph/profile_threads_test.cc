@@ -1,7 +1,7 @@
 // Measuring a plan on one and several workers.
 #include <gtest/gtest.h>
 
-#include "graph/text.h"
+#include "ingot/base/text.h"
 #include "tests/graph/profile_net.h"
 
 namespace ingot {
@@ -61,7 +61,7 @@ TEST_P(ProfileThreads, TraceHasEveryStepInOrder) {
   for (size_t i = 0; i < seen.size(); i++) EXPECT_GE(seen[i], 1) << p.steps[i].name;
   const std::string json = p.chrome_trace();
   EXPECT_TRUE(Json::valid(json)) << json;
-  EXPECT_EQ(json, graph::valid_utf8(json));
+  EXPECT_EQ(json, valid_utf8(json));
 }
 
 TEST_P(ProfileThreads, LeavesTheUsersMemoryAsItWas) {

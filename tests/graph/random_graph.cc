@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ingot/ops.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot::harness {
 namespace {

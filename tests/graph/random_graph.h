@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "ingot/plan.h"
-#include "ingot/tensor.h"
+#include "ingot/base/tensor.h"
+#include "ingot/graph/plan.h"
 #include "tests/ops/harness.h"
 
 namespace ingot::harness {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/lower.h"
-#include "ingot/error.h"
-#include "ingot/grad.h"
-#include "ingot/ops.h"
+#include "graph/schedule.h"
+#include "ingot/base/error.h"
+#include "ingot/graph/grad.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot::harness {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ingot/ops.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot::harness {
 

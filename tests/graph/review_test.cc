@@ -1,7 +1,7 @@
 // Faults that a review found: each was wrong once.
 #include <gtest/gtest.h>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 #include "ingot/ingot.h"
 
 namespace ingot {

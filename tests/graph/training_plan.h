@@ -5,10 +5,10 @@
 
 #include <vector>
 
-#include "ingot/grad.h"
-#include "ingot/memory.h"
-#include "ingot/ops.h"
-#include "ingot/plan.h"
+#include "ingot/base/memory.h"
+#include "ingot/graph/grad.h"
+#include "ingot/graph/plan.h"
+#include "ingot/ops/ops.h"
 #include "tests/ops/harness.h"
 
 namespace ingot::harness {

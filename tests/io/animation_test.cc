@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "ingot/io.h"
-#include "ingot/ops.h"
-#include "ingot/random.h"
+#include "ingot/base/random.h"
+#include "ingot/io/io.h"
+#include "ingot/ops/ops.h"
 #include "temporary.h"
 #include "tests/error_of.h"
 

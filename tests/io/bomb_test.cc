@@ -4,10 +4,10 @@
 #include <zlib.h>
 
 #include "hostile.h"
-#include "ingot/error.h"
-#include "ingot/io.h"
-#include "ingot/memory.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/io/io.h"
+#include "ingot/ops/ops.h"
 #include "temporary.h"
 #include "tests/error_of.h"
 

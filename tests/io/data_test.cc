@@ -4,11 +4,11 @@
 
 #include <cmath>
 
+#include "base/os/file.h"
 #include "hostile.h"
-#include "ingot/error.h"
-#include "ingot/io.h"
-#include "ingot/ops.h"
-#include "io/file.h"
+#include "ingot/base/error.h"
+#include "ingot/io/io.h"
+#include "ingot/ops/ops.h"
 #include "temporary.h"
 #include "tests/error_of.h"
 
@@ -265,13 +265,13 @@ TEST(Events, DiskFullKeepsWhatThereWas) {
   const std::string before = contents(path);
   static int calls;
   calls = 0;
-  system_calls.write = [](int file, const void* bytes, size_t) -> ssize_t {
+  os::system_calls.write = [](int file, const void* bytes, size_t) -> ssize_t {
     if (calls++ < 3) return ::write(file, bytes, 5);
     errno = ENOSPC;
     return -1;
   };
   const std::string error = error_of([&] { events.scalar("loss", 2, 2, 2); });
-  system_calls.write = ::write;
+  os::system_calls.write = ::write;
   expect_error(error, "No space left on device (what it had is still there)");
   EXPECT_EQ(contents(path), before);
   events.scalar("loss", 3, 3, 3);

@@ -9,10 +9,10 @@
 
 #include <cerrno>
 
-#include "ingot/error.h"
-#include "ingot/io.h"
-#include "ingot/ops.h"
-#include "io/file.h"
+#include "base/os/file.h"
+#include "ingot/base/error.h"
+#include "ingot/io/io.h"
+#include "ingot/ops/ops.h"
 #include "temporary.h"
 #include "tests/error_of.h"
 
@@ -110,9 +110,9 @@ struct Failing {
   }
   explicit Failing(int at) {
     calls = 0, fail_at = at;
-    system_calls = {write, sync, rename};
+    os::system_calls = {write, sync, rename};
   }
-  ~Failing() { system_calls = {::write, ::fsync, ::rename}; }
+  ~Failing() { os::system_calls = {::write, ::fsync, ::rename}; }
 };
 
 TEST(AtomicFile, EveryCallMayFail) {

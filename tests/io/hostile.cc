@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "ingot/error.h"
-#include "ingot/memory.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
 
 namespace {
 

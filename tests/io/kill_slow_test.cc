@@ -6,8 +6,8 @@
 
 #include <set>
 
-#include "ingot/io.h"
-#include "ingot/ops.h"
+#include "ingot/io/io.h"
+#include "ingot/ops/ops.h"
 #include "temporary.h"
 
 namespace ingot::io {

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "hostile.h"
-#include "ingot/error.h"
-#include "ingot/io.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/io/io.h"
+#include "ingot/ops/ops.h"
 #include "temporary.h"
 #include "tests/error_of.h"
 

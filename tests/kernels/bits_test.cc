@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ingot/random.h"
+#include "ingot/base/random.h"
 #include "tests/kernels/on_target.h"
 
 namespace ingot::kernels {

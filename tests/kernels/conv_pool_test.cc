@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "ingot/simd.h"
-#include "ingot/threads.h"
+#include "ingot/base/simd.h"
+#include "ingot/base/threads.h"
 #include "tests/kernels/on_target.h"
 
 namespace ingot::kernels {
@@ -287,8 +287,7 @@ TEST_P(ConvPool, EqualsAndNan) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, ConvPool, testing::Values(Simd::kSse4, Simd::kAvx2, Simd::kNeon),
-                         [](const auto& target) { return std::string(name(target.param)); });
+INGOT_ON_TARGETS(ConvPool);
 
 }  // namespace
 }  // namespace ingot::kernels

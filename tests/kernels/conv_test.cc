@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "ingot/simd.h"
-#include "ingot/threads.h"
+#include "ingot/base/simd.h"
+#include "ingot/base/threads.h"
 #include "tests/kernels/on_target.h"
 
 namespace ingot::kernels {
@@ -339,8 +339,7 @@ TEST_P(Conv, InfinityStaysWhereItBelongs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Conv, testing::Values(Simd::kSse4, Simd::kAvx2, Simd::kNeon),
-                         [](const auto& target) { return std::string(name(target.param)); });
+INGOT_ON_TARGETS(Conv);
 
 }  // namespace
 }  // namespace ingot::kernels

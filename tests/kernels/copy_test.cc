@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "ingot/shape.h"
-#include "ingot/tensor.h"
+#include "ingot/base/shape.h"
+#include "ingot/base/tensor.h"
 
 namespace ingot {
 namespace {

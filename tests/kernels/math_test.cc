@@ -72,6 +72,8 @@ HWY_AFTER_NAMESPACE();
 #include <random>
 #include <vector>
 
+#include "tests/kernels/on_target.h"
+
 namespace ingot::kernels {
 namespace {
 
@@ -270,18 +272,6 @@ std::vector<T> arguments() {
   return x;
 }
 
-std::vector<Simd> targets() {
-  std::vector<Simd> found;
-  for (Simd target : {Simd::kSse4, Simd::kAvx2, Simd::kAvx512, Simd::kNeon, Simd::kWasm}) {
-    try {
-      set_simd(target);
-      found.push_back(target);
-    } catch (const std::exception&) {  // not on this machine
-    }
-  }
-  return found;
-}
-
 class MathTest : public testing::TestWithParam<int> {
  protected:
   void TearDown() override { set_simd(before_); }
@@ -301,7 +291,7 @@ void MathTest::check_bounds() {
   static const std::vector<T> x = arguments<T>();
   std::vector<Wider<T>> want(x.size());
   for (size_t i = 0; i < x.size(); ++i) want[i] = reference<Wider<T>>(f, x[i]);
-  for (Simd target : targets()) {
+  for (Simd target : targets_here()) {
     set_simd(target);
     const std::vector<T> got = map(f, x);
     double worst = 0;
@@ -332,7 +322,7 @@ TEST_P(MathTest, LanesAreIndependent) {
   for (float v : landmarks<float>())
     for (float w : {0.3f, -2.0f, 1e-20f}) x.insert(x.end(), {v, w, w * 7});
   pad(x);
-  for (Simd target : targets()) {
+  for (Simd target : targets_here()) {
     set_simd(target);
     const auto whole = map(function(), x);
     for (size_t i = 0; i < x.size(); ++i) {
@@ -413,7 +403,7 @@ void check_exact_values() {
 }
 
 TEST_F(MathFacts, ExactValues) {
-  for (Simd target : targets()) {
+  for (Simd target : targets_here()) {
     SCOPED_TRACE(name(target));
     set_simd(target);
     check_exact_values<float>();
@@ -442,7 +432,7 @@ void check_shapes() {
 }
 
 TEST_F(MathFacts, OddBoundedAndPositiveWhereTheyMustBe) {
-  for (Simd target : targets()) {
+  for (Simd target : targets_here()) {
     SCOPED_TRACE(name(target));
     set_simd(target);
     check_shapes<float>();
@@ -501,7 +491,7 @@ void check_pow(double allowed) {
 }
 
 TEST_F(MathFacts, PowIsThatOfC) {
-  for (Simd target : targets()) {
+  for (Simd target : targets_here()) {
     SCOPED_TRACE(name(target));
     set_simd(target);
     check_pow<float>(0.51);

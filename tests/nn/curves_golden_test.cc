@@ -7,11 +7,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "ingot/layers.h"
-#include "ingot/loss.h"
-#include "ingot/ops.h"
-#include "ingot/optim.h"
-#include "ingot/recurrent.h"
+#include "ingot/nn/layers.h"
+#include "ingot/nn/loss.h"
+#include "ingot/nn/recurrent.h"
+#include "ingot/nn/train_step.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot {
 namespace {

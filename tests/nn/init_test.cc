@@ -1,5 +1,5 @@
 // Initial values: their distribution, to five standard errors, and what is exact about them.
-#include "ingot/init.h"
+#include "ingot/nn/init.h"
 
 #include <gtest/gtest.h>
 

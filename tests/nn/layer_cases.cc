@@ -6,8 +6,8 @@
 #include <map>
 #include <sstream>
 
-#include "ingot/error.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/ops/ops.h"
 #include "tests/ops/golden.h"
 
 namespace ingot {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "ingot/grad.h"
+#include "ingot/graph/grad.h"
 #include "ingot/ingot.h"
 #include "ingot/nn.h"
 #include "tests/error_of.h"

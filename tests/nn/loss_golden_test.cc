@@ -5,10 +5,10 @@
 #include <functional>
 #include <map>
 
-#include "ingot/error.h"
-#include "ingot/grad.h"
-#include "ingot/memory.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/graph/grad.h"
+#include "ingot/ops/ops.h"
 #include "tests/error_of.h"
 #include "tests/nn/layer_cases.h"
 

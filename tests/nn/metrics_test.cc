@@ -1,5 +1,5 @@
 // Metrics, on examples small enough to count by hand.
-#include "ingot/metrics.h"
+#include "ingot/nn/metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 #include "ingot/ingot.h"
 #include "ingot/nn.h"
 
@@ -21,9 +21,9 @@ struct TwoInputs : nn::Module {
   Tensor forward(const Tensor& a, const Tensor& b) { return out(relu(hidden(concat({a, b}, 1)))); }
 };
 
-std::vector<std::string> names(const std::vector<Parameter>& list) {
+std::vector<std::string> names(const auto& list) {
   std::vector<std::string> all;
-  for (const Parameter& p : list) all.push_back(p.name);
+  for (const auto& p : list) all.push_back(p.name);
   return all;
 }
 
@@ -34,7 +34,7 @@ TEST(Module, NamesItsParts) {
   EXPECT_EQ(net.parameter_count(), 4 * 8 + 8 + 8 + 8 + 8 * 3);
   TwoInputs two;
   EXPECT_EQ(names(two.named_parameters()), (std::vector<std::string>{"hidden.weight", "hidden.bias", "out.weight"}));
-  EXPECT_EQ(names(two.named_buffers()), (std::vector<std::string>{"steps"}));
+  EXPECT_EQ(names(two.buffers()), (std::vector<std::string>{"steps"}));
 }
 
 TEST(Module, ModesReachAllInside) {
@@ -57,6 +57,31 @@ TEST(Module, TheSameSeedMakesTheSameModel) {
   EXPECT_EQ(a.bias.to_vector<float>(), c.bias.to_vector<float>());
   EXPECT_NE(a.weight.to_vector<float>(), b.weight.to_vector<float>());
   for (const float w : a.weight.to_vector<float>()) EXPECT_LE(std::abs(w), 1 / std::sqrt(3.0f));
+}
+
+TEST(Module, SeedScopesNestAndEnd) {
+  nn::set_seed(7);
+  const std::vector<float> expected[] = {nn::Linear(3, 4).weight.to_vector<float>(),
+                                         nn::Linear(3, 4).weight.to_vector<float>()};
+  nn::set_seed(7);
+  EXPECT_EQ(nn::Linear(3, 4).weight.to_vector<float>(), expected[0]);
+  {
+    const nn::SeedScope outer(7);
+    {
+      const nn::SeedScope inner(8);
+      EXPECT_NE(nn::Linear(3, 4).weight.to_vector<float>(), expected[0]);
+    }
+    EXPECT_EQ(nn::Linear(3, 4).weight.to_vector<float>(), expected[0]);
+  }
+  EXPECT_EQ(nn::Linear(3, 4).weight.to_vector<float>(), expected[1]) << "as if there had been no scope";
+}
+
+TEST(Module, QueriesTakeConstModules) {
+  const TwoInputs two;
+  EXPECT_EQ(two.parameter_count(), 5 * 16 + 16 + 16 * 2);
+  EXPECT_EQ(names(two.parameters()), (std::vector<std::string>{"hidden.weight", "hidden.bias", "out.weight"}));
+  EXPECT_EQ(two.state_dict().size(), 4u);
+  EXPECT_TRUE(two.carried_tensors().empty());
 }
 
 TEST(Module, TrainsAClassifierWithoutAllocating) {

@@ -1,13 +1,13 @@
 // Parameter slabs and updates, eagerly; train_step_test.cc has them inside a plan.
-#include "ingot/optim.h"
+#include "ingot/nn/optim.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
 
-#include "ingot/error.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/ops/ops.h"
 #include "tests/error_of.h"
 
 namespace ingot {
@@ -93,7 +93,7 @@ TEST(RecordUpdate, UpdatesEveryParameterAndNothingElse) {
   for (size_t k = 0; k < std::size(optimizers); k++) {
     Tensor a = ones({3}), b = ones({2, 2});
     const ParameterSlab slab({{"a", &a}, {"b", &b}});
-    EXPECT_EQ(state_slots(optimizers[k]), slots[k]);
+    EXPECT_EQ(optimizers[k].slots(), slots[k]);
     const Tensor state = make_state(optimizers[k], slab);
     EXPECT_EQ(state.defined(), slots[k] > 0);
     for (int64_t step = 1; step <= 3; step++) {

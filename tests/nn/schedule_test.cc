@@ -1,11 +1,11 @@
 // Schedules, against PyTorch's and by their definition.
-#include "ingot/schedule.h"
+#include "ingot/nn/schedule.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 
 namespace ingot {
 namespace {

@@ -3,12 +3,13 @@
 
 #include <cmath>
 
-#include "ingot/error.h"
-#include "ingot/grad.h"
-#include "ingot/memory.h"
-#include "ingot/ops.h"
-#include "ingot/optim.h"
-#include "ingot/threads.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/base/threads.h"
+#include "ingot/graph/grad.h"
+#include "ingot/graph/plan_cache.h"
+#include "ingot/nn/train_step.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot {
 namespace {

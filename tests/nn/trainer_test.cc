@@ -1,17 +1,18 @@
 // The trainer: what it learns, reports, saves and refuses.
-#include "ingot/trainer.h"
+#include "ingot/nn/trainer.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/layers.h"
-#include "ingot/memory.h"
-#include "ingot/ops.h"
-#include "ingot/recurrent.h"
-#include "ingot/threads.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/base/threads.h"
+#include "ingot/nn/layers.h"
+#include "ingot/nn/recurrent.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 #include "tests/error_of.h"
 
 namespace ingot {
@@ -232,6 +233,24 @@ TEST(Trainer, GoesOnInTheMiddleOfAnAccumulatedUpdate) {
   EXPECT_EQ(values(second.trainer.weights()), values(whole.trainer.weights()));
 }
 
+// A file may give tensors back in another order than they were saved in.
+TEST(Trainer, GoesOnWithTheBestWeights) {
+  nn::TrainerOptions options = Training::usual(12);
+  options.keep_best = true;
+  Training whole(options), first(options), second(options);
+  whole.trainer.fit(whole.train, &whole.test);
+  first.trainer.on_epoch = [&](const nn::EpochResult& e) {
+    if (e.epoch == 2) first.trainer.stop();
+  };
+  first.trainer.fit(first.train, &first.test);
+  nn::TrainingState saved = copy_of(first.trainer.state());
+  std::reverse(saved.tensors.begin(), saved.tensors.end());
+  second.trainer.load_state(saved);
+  second.trainer.fit(second.train, &second.test);
+  EXPECT_EQ(values(second.trainer.best_weights()), values(whole.trainer.best_weights()));
+  EXPECT_EQ(second.trainer.best_epoch()->epoch, whole.trainer.best_epoch()->epoch);
+}
+
 TEST(Trainer, StopCountsWheneverItComes) {
   Training run(Training::usual(2));
   run.trainer.stop();  // a signal between making the trainer and training
@@ -277,10 +296,13 @@ TEST(Trainer, StopsWhenNothingGetsBetter) {
 }
 
 // A layer that is right from the third epoch's evaluation on, whatever it learns.
-TEST(Trainer, StopsWhenTheLossStaysZero) {
+TEST(Trainer, StopsWhenItIsTold) {
   nn::TrainerOptions options = Training::usual(100);
-  options.zeros = 2, options.ema = 0;
+  options.ema = 0;
   options.metrics = {};
+  options.enough = [](const std::vector<nn::EpochResult>& all) {
+    return all.size() >= 2 && all.back().test.loss == 0 && all[all.size() - 2].test.loss == 0;
+  };
   int64_t evaluations = 0;
   nn::Sequential net = network();
   const nn::Loss loss{"counted", [](const Tensor& y, const Tensor&) { return mean(square(y)); }, kI64};
@@ -292,10 +314,10 @@ TEST(Trainer, StopsWhenTheLossStaysZero) {
     const bool right = e.epoch >= 3 && e.epoch != 4;  // in the next one
     for (const Parameter& p : net.named_parameters()) fill(*p.tensor, right ? 0.0 : 0.5);
   };
-  EXPECT_FALSE(trainer.settled());
+  EXPECT_FALSE(trainer.has_enough());
   EXPECT_TRUE(trainer.fit(train, &test));
   EXPECT_EQ(evaluations, 7);  // right in 4, wrong in 5, right in 6 and 7
-  EXPECT_TRUE(trainer.settled());
+  EXPECT_TRUE(trainer.has_enough());
 }
 
 // Random layers draw in evaluations as well: the same in each, another time in every batch.
@@ -345,6 +367,11 @@ TEST(Trainer, RefusesWithASentence) {
   options.schedule = [](int64_t step, int64_t) { return step < 9 ? 1.0 : INFINITY; };
   Training lost(options);
   EXPECT_REFUSED(lost.trainer.fit(lost.train), "in epoch 2, batch 4");
+  try {
+    lost.trainer.fit(lost.train);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::kNumeric);
+  }
 
   Training run;
   run.trainer.fit(run.train);

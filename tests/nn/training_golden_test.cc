@@ -10,9 +10,9 @@
 #include <memory>
 #include <sstream>
 
-#include "ingot/ops.h"
-#include "ingot/optim.h"
-#include "ingot/threads.h"
+#include "ingot/base/threads.h"
+#include "ingot/nn/train_step.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot {
 namespace {

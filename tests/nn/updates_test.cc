@@ -3,11 +3,11 @@
 
 #include <cmath>
 
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/memory.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
 #include "ingot/nn.h"
-#include "ingot/ops.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ingot/error.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/ops/ops.h"
 #include "tests/error_of.h"
 
 namespace ingot {

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "ingot/error.h"
-#include "ingot/simd.h"
+#include "ingot/base/error.h"
+#include "ingot/base/simd.h"
 #include "tests/ops/harness.h"
 
 namespace ingot::harness {

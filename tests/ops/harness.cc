@@ -1,12 +1,11 @@
 #include "tests/ops/harness.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 #include "ops/samples.h"
 
 namespace ingot::harness {
@@ -35,47 +34,13 @@ std::vector<const Tensor*> Case::pointers() const {
   return result;
 }
 
-Signature::Signature(const Op& op) {
-  const std::string text = op.signature;
-  const size_t open = text.find('('), close = text.rfind(')');
-  if (open == std::string::npos || close == std::string::npos || close < open) {
-    problem = text + " is no signature";
-    return;
-  }
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (char c : text.substr(open + 1, close - open - 1)) {
-    depth += c == '{' || c == '(' ? 1 : c == '}' || c == ')' ? -1 : 0;
-    if (c == ',' && depth == 0)
-      parts.emplace_back();
-    else if (c != ' ' || !parts.back().empty())
-      parts.back() += c;
-  }
-  for (const std::string& part : parts) {
-    if (part.empty()) continue;
-    const size_t colon = part.find(':');
-    if (colon == std::string::npos) {
-      const bool optional = part.ends_with("?"), many = part.ends_with("...");
-      inputs.push_back({part.substr(0, part.size() - (optional ? 1 : many ? 3 : 0)), optional, many});
-      variadic = variadic || many;
-      continue;
-    }
-    const std::string name = part.substr(0, colon), kind = part.substr(colon + 1, part.find('=', colon) - colon - 1);
-    using Kind = Attr::Kind;
-    if (kind == "int" || kind == "bool" || kind == "dtype")
-      attrs.emplace_back(name, Kind::kInt);
-    else if (kind == "real")
-      attrs.emplace_back(name, Kind::kReal);
-    else if (kind == "ints")
-      attrs.emplace_back(name, Kind::kInts);
-    else if (kind == "text")
-      attrs.emplace_back(name, Kind::kText);
-    else if (kind == "ConvOptions")
-      for (const char* field : {"stride", "padding", "dilation"}) attrs.emplace_back(field, Kind::kInts);
-    else if (kind == "PoolOptions")
-      for (const char* field : {"kernel", "stride", "padding", "dilation"}) attrs.emplace_back(field, Kind::kInts);
-    else if (kind == "pointer" || std::isupper(static_cast<unsigned char>(kind[0])) == 0)
-      problem = kind == "pointer" ? "" : part + " has an unknown kind";
+Attr::Kind kind_of(AttrType type) {
+  switch (type) {
+    case AttrType::kReal: return Attr::Kind::kReal;
+    case AttrType::kInts: return Attr::Kind::kInts;
+    case AttrType::kText: return Attr::Kind::kText;
+    case AttrType::kPointer: return Attr::Kind::kPointer;
+    default: return Attr::Kind::kInt;
   }
 }
 
@@ -108,7 +73,7 @@ std::vector<DType> types_of(const Op& op) {
 
 std::vector<const Op*> ops_where(bool (*chosen)(const Op&)) {
   std::vector<const Op*> ops;
-  for (const Op* op : all_ops())
+  for (const Op* op : ops_under_test())
     if (chosen(*op)) ops.push_back(op);
   return ops;
 }
@@ -260,15 +225,12 @@ double magnitude_of(const Case& c) {
 
 Tolerance tolerance_of(const Op& op, DType dtype) {
   if (op.view != nullptr) return {};
+  if (op.rounding.ulps >= 0) return {op.rounding.ulps, op.rounding.scaled};
   if (op.tile == nullptr) {
     // References of f32 compute in f64 and are as good as exact; those of f64 carry the rounding of a plain loop.
     const double growth = dtype == kF32 ? 16 : 128;
     return {growth, growth};
   }
-  // Sums inside these cancel, so the error is measured by what goes in.
-  for (const char* name :
-       {"add_scaled", "hard_sigmoid", "hard_swish", "gelu", "gelu_erf", "silu", "swish", "elu", "selu", "softplus"})
-    if (op.name == std::string_view(name) || op.name == std::string(name) + "_grad") return {4, 8};
   return {4, 0};
 }
 

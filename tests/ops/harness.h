@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ingot/op.h"
+#include "ingot/ops/op.h"
 
 namespace ingot::harness {
 
@@ -40,18 +40,8 @@ struct Case {
   std::vector<const Tensor*> pointers() const;
 };
 
-/// A signature taken apart, by the grammar of tools/opgen.py.
-struct Signature {
-  explicit Signature(const Op& op);
-  struct Input {
-    std::string name;
-    bool optional, variadic;
-  };
-  std::vector<Input> inputs;
-  std::vector<std::pair<std::string, Attr::Kind>> attrs;  // those of option groups included
-  bool variadic = false;
-  std::string problem;  // empty if it reads well
-};
+/// How a call holds an attribute of that type.
+Attr::Kind kind_of(AttrType type);
 
 /// "conv2d(f32 [1, 3, 5, 5], none, stride=[2, 2])".
 std::string describe(const Case& c);
@@ -176,7 +166,11 @@ class OpTest : public testing::TestWithParam<const Op*> {
 
 inline std::string test_name(const testing::TestParamInfo<const Op*>& test) { return test.param->name; }
 
-/// The ops that `chosen` says yes to.
+/// What a test program is about: the core's ops, or those of a system; and the file of goldens that goes with them.
+std::span<const Op* const> ops_under_test();
+const char* goldens_under_test();
+
+/// The ops under test that `chosen` says yes to.
 std::vector<const Op*> ops_where(bool (*chosen)(const Op&));
 
 #define INGOT_FOR_OPS(Suite, chosen)                                                            \

@@ -6,7 +6,7 @@
 #include <new>
 #include <numeric>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 #include "tests/ops/harness.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

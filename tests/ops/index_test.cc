@@ -3,9 +3,10 @@
 
 #include <cmath>
 
-#include "ingot/error.h"
-#include "ingot/ops.h"
-#include "ingot/threads.h"
+#include "ingot/base/error.h"
+#include "ingot/base/threads.h"
+#include "ingot/ops/ops.h"
+#include "ingot/ops/plumbing.h"
 #include "tests/error_of.h"
 
 namespace ingot {

@@ -1,16 +1,16 @@
 // The user's own element-wise functions: lambdas, captured state, derivatives, refusals.
-#include "ingot/map.h"
+#include "ingot/ops/map.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/grad.h"
-#include "ingot/memory.h"
-#include "ingot/ops.h"
-#include "ingot/threads.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/base/threads.h"
+#include "ingot/graph/grad.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 
 namespace ingot {
 namespace {

@@ -2,10 +2,11 @@
 // written in place, as a training step does it.
 #include <algorithm>
 
-#include "ingot/error.h"
-#include "ingot/functions.h"
-#include "ingot/memory.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
+#include "ingot/ops/plumbing.h"
 #include "tests/ops/golden.h"
 
 namespace ingot::harness {

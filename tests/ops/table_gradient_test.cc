@@ -1,7 +1,7 @@
 // Every op's gradient against central differences in f64, on every sample.
 #include <cmath>
 
-#include "ingot/error.h"
+#include "ingot/base/error.h"
 #include "tests/ops/harness.h"
 
 namespace ingot::harness {

@@ -2,8 +2,8 @@
 // and a destination that does not fit is refused untouched.
 #include <cstring>
 
-#include "ingot/error.h"
-#include "ingot/memory.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
 #include "tests/ops/harness.h"
 
 namespace ingot::harness {

@@ -1,5 +1,5 @@
 // The same bits at 1, 2 and 3 threads, with the work shared out however small it is.
-#include "ingot/memory.h"
+#include "ingot/base/memory.h"
 #include "ops/elementwise.h"
 #include "tests/ops/harness.h"
 
@@ -14,7 +14,8 @@ struct TableThreads : OpTest {
 // What op.cc does with a call, without asking whether the work is worth a team.
 std::vector<Tensor> run_shared(const Case& c) {
   const std::vector<const Tensor*> in = c.pointers();
-  const Call call{*c.op, in, c.attrs};
+  Prepared block;
+  const Call call = prepare({*c.op, in, c.attrs}, block);
   const Specs specs = infer(c);
   std::vector<Tensor> out;
   for (int i = 0; i < specs.count; i++) out.push_back(Tensor::empty(specs.of[i].shape, specs.of[i].dtype));
@@ -23,8 +24,7 @@ std::vector<Tensor> run_shared(const Case& c) {
   if (empty) return out;
   if (c.op->tile != nullptr) {
     const TileFn tile = c.op->tile(c.inputs.back().dtype());
-    const Params params(call);
-    parallel(true, [&](const Team& team) { run_tiles(tile, call, params.values, out[0], team); });
+    parallel(true, [&](const Team& team) { run_tiles(tile, call, tile_params(call), out[0], team); });
     return out;
   }
   const size_t bytes = c.op->scratch != nullptr ? c.op->scratch(call, out.data(), threads()) : 0;

@@ -4,9 +4,10 @@
 
 #include <numeric>
 
-#include "ingot/error.h"
-#include "ingot/memory.h"
-#include "ingot/ops.h"
+#include "ingot/base/error.h"
+#include "ingot/base/memory.h"
+#include "ingot/ops/ops.h"
+#include "ingot/ops/plumbing.h"
 #include "tests/error_of.h"
 
 namespace ingot {

@@ -1,0 +1,24 @@
+// Text from a language model, character by character.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "ingot/recipe/task.h"
+
+namespace ingot::recipe {
+
+struct SamplingOptions {
+  std::string prompt = "\n";
+  int64_t length = 300;      // characters after the prompt
+  double temperature = 0.8;  // 0: always the likeliest
+  int64_t seed = 0;
+};
+
+/// A byte of a text as an error can show it: "x", or its number.
+std::string shown_character(char c);
+
+/// What a model writes. `predict` gives logits [1, n, classes] for characters [1, n]; the model sees the last `window`.
+std::string sample_text(const Task& task, int64_t window, const std::function<Tensor(const Tensor&)>& predict,
+                        const SamplingOptions& options, const std::function<void(char)>& each = {});
+
+}  // namespace ingot::recipe

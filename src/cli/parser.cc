@@ -1,0 +1,131 @@
+// The command line: the one file that knows the library which reads it.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "cli/commands.h"
+#include "ingot/base/error.h"
+#include "ingot/recipe/terminal.h"
+
+namespace ingot::cli {
+namespace {
+
+using recipe::Option;
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+void add_range(CLI::Option* option, const Option& o) {
+  if (std::isinf(o.least) && std::isinf(o.most)) return;
+  if (std::holds_alternative<double*>(o.target))
+    option->check(CLI::Range(o.least, o.most));
+  else
+    option->check(CLI::Range(static_cast<int64_t>(o.least), static_cast<int64_t>(o.most)));
+}
+
+void add_option(CLI::App* app, const Option& o) {
+  const bool argument = !o.name.starts_with('-');
+  CLI::Option* option = std::visit(
+      Overloaded{[&](bool* flag) { return app->add_flag(o.name, *flag, o.about); },
+                 [&](const std::function<void()>& call) { return app->add_flag_callback(o.name, call, o.about); },
+                 [&](const std::function<void(const std::string&)>& call) {
+                   return app->add_option_function<std::string>(o.name, call, o.about);
+                 },
+                 [&](std::vector<std::string>* list) {
+                   CLI::Option* added = app->add_option(o.name, *list, o.about);
+                   if (o.comma_separated) return added->delimiter(',');
+                   return argument ? added : added->expected(1)->take_all();
+                 },
+                 [&](auto* value) -> CLI::Option* { return app->add_option(o.name, *value, o.about); }},
+      o.target);
+  if (!o.type.empty()) option->type_name(o.type);
+  if (o.required) option->required();
+  if (o.shows_default) option->capture_default_str();
+  add_range(option, o);
+}
+
+// What a command does when it is called goes into `run`.
+void add_command(CLI::App& app, const Command& command, std::function<int()>& run) {
+  CLI::App* sub = app.add_subcommand(command.name, command.about);
+  for (const Option& o : command.options) add_option(sub, o);
+  for (const Command& part : command.commands) add_command(*sub, part, run);
+  if (!command.commands.empty()) sub->require_subcommand(1);
+  if (command.run) sub->callback([&run, &command] { run = command.run; });
+  if (command.footer) sub->footer(command.footer);
+}
+
+int failed(const std::exception& problem, const std::string& text) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "ingot: %s\n", recipe::printable_lines(text).c_str());
+  return exit_code(problem);
+}
+
+struct Code {
+  ErrorKind kind;
+  int code;
+  const char* what;
+};
+constexpr Code kCodes[] = {{ErrorKind::kInternal, 1, "a fault of Ingot's own"},
+                           {ErrorKind::kArgument, 2, "an option, a key or a value that does not fit"},
+                           {ErrorKind::kFile, 4, "a file that is missing, broken or cannot be written"},
+                           {ErrorKind::kShape, 5, "shapes that do not go together"},
+                           {ErrorKind::kType, 6, "a type that does not fit"},
+                           {ErrorKind::kMemory, 7, "more memory than there is"},
+                           {ErrorKind::kNumeric, 8, "a loss that is no number any more"},
+                           {ErrorKind::kCancelled, kCancelled, "stopped by Ctrl-C; `--resume` goes on"}};
+
+int code_of(ErrorKind kind) {
+  for (const Code& c : kCodes)
+    if (c.kind == kind) return c.code;
+  return 1;
+}
+
+}  // namespace
+
+int exit_code(const std::exception& problem) {
+  if (dynamic_cast<const std::bad_alloc*>(&problem) != nullptr) return code_of(ErrorKind::kMemory);
+  const auto* error = dynamic_cast<const Error*>(&problem);
+  return error != nullptr ? code_of(error->kind()) : 1;
+}
+
+std::string exit_codes_help() {
+  std::string text =
+      "Exit codes: 0 done, 3 the answer is no (an exam was not passed, things are not equal); else why not:\n";
+  for (const Code& c : kCodes) text += "  " + std::to_string(c.code) + "\t" + c.what + "\n";
+  return text;
+}
+
+int run_program(const std::vector<Command>& commands, int argc, char** argv) {
+  CLI::App app{"Ingot: training steps compiled into one planned program."};
+  app.set_version_flag("--version", "ingot " INGOT_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "For instance:\n"
+      "  ingot train digits               trains a network in seconds and writes a report\n"
+      "  ingot recipes                    what else is ready to train\n"
+      "  ingot eval runs/digits\n"
+      "  ingot predict runs/digits seven.png\n"
+      "  ingot profile mnist              where the time of a training step goes\n"
+      "  ingot doctor                     what this machine can do\n"
+      "\n`ingot COMMAND --help` has examples for each command.\n\n" +
+      exit_codes_help());
+  std::function<int()> run;
+  for (const Command& command : commands) add_command(app, command, run);
+  try {
+    app.parse(argc, argv);
+    return run();
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : code_of(ErrorKind::kArgument);
+  } catch (const std::bad_alloc& e) {
+    return failed(e, "this takes more memory than there is — use something smaller, or a larger machine");
+  } catch (const std::exception& e) {
+    return failed(e, e.what());
+  }
+}
+
+}  // namespace ingot::cli

@@ -1,0 +1,36 @@
+// The terminal as a screen: keys without Enter, a picture instead of lines; as it was before, however it ends.
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace ingot::gates::door {
+
+enum class KeyPress { kOther, kUp, kDown, kLeft, kRight, kQuit, kPause, kStep, kDamage, kRestart, kFaster, kSlower };
+
+/// While it lives, the terminal shows what show() draws and hands over every key. There is one at a time.
+class Screen {
+ public:
+  Screen();
+  ~Screen();
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  /// Are standard input and output a terminal?
+  static bool possible();
+
+  int rows() const;
+  int columns() const;
+  /// Draws lines from the top on, at most rows() of them; what was there before is gone.
+  void show(const std::string& lines);
+  /// The next key within the time, if there is one. A terminal that was closed says kQuit.
+  std::optional<KeyPress> key(std::chrono::milliseconds wait);
+
+ private:
+  std::string typed_;  // bytes of keys not yet understood
+};
+
+/// The first key in `bytes`, which it is taken out of; none if they are its beginning only.
+std::optional<KeyPress> take_key(std::string& bytes);
+
+}  // namespace ingot::gates::door

@@ -1,0 +1,30 @@
+#include <algorithm>
+
+#include "graph/cpu/context.h"
+#include "graph/schedule.h"
+#include "graph/verify.h"
+#include "graph/verify_program.h"
+
+namespace ingot::graph {
+
+std::shared_ptr<Executable> make_executable(Lowered lowered, int threads) {
+  auto e = std::make_shared<Executable>();
+  e->program = std::move(lowered.program);
+  e->memory = std::move(lowered.memory);
+  if (verify_plans) verify(e->program, e->program.name);
+  e->kernels = make_kernels(e->program, &e->memory);
+  schedule(e->program, e->kernels, threads);
+  if (verify_plans) verify_barriers(e->program, e->kernels, e->program.name);
+  for (const auto& kernel : e->kernels) {
+    e->own_scratch = std::max(e->own_scratch, (kernel->own_scratch() + 63) / 64 * 64);
+    e->kept_bytes += kernel->kept_bytes();
+  }
+  return e;
+}
+
+const Program::Slab* Executable::writes() const {
+  const auto slab = std::find_if(program.slabs.begin(), program.slabs.end(), [](const auto& s) { return s.written; });
+  return slab == program.slabs.end() ? nullptr : &*slab;
+}
+
+}  // namespace ingot::graph

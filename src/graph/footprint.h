@@ -1,0 +1,21 @@
+// What one worker touches while it does its share of a record: what barriers are decided by.
+#pragma once
+#include "graph/program.h"
+
+namespace ingot::graph {
+
+/// Memory of a space: `rows` pieces of `width` bytes, `pitch` bytes apart.
+struct Footprint {
+  Space space = Space::kNone;
+  int index = 0;
+  int64_t start = 0, pitch = 0, rows = 1, width = 0;
+  bool write = false;
+};
+
+/// The bytes between an operand's first and last element, as one piece.
+Footprint whole(const Operand& operand);
+
+/// True if some byte is in both (errs towards true for different pitches).
+bool meet(const Footprint& a, const Footprint& b);
+
+}  // namespace ingot::graph

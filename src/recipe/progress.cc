@@ -1,0 +1,31 @@
+#include "ingot/recipe/progress.h"
+
+#include <fmt/format.h>
+
+namespace ingot::recipe {
+namespace {
+
+Value scores_record(const nn::Scores& s, const std::vector<std::string>& metrics) {
+  Value out = record({{"loss", s.loss}});
+  for (size_t i = 0; i < metrics.size() && i < s.metrics.size(); i++) out.set(metrics[i], s.metrics[i]);
+  return out;
+}
+
+}  // namespace
+
+std::string metric_text(const std::string& name, double value) {
+  const bool share = name == "accuracy" || name.starts_with("top");
+  return share ? fmt::format("{} {:.2f} %", name, 100 * value) : fmt::format("{} {:.4g}", name, value);
+}
+
+Value epoch_record(const nn::EpochResult& e, const std::vector<std::string>& metrics) {
+  Value out = record({{"epoch", e.epoch}, {"train", scores_record(e.train, metrics)}});
+  if (e.tested) out.set("test", scores_record(e.test, metrics));
+  out.set("best", e.best);
+  out.set("lr", static_cast<double>(e.lr));
+  out.set("seconds", e.seconds);
+  out.set("samples_per_second", e.samples_per_second);
+  return out;
+}
+
+}  // namespace ingot::recipe
