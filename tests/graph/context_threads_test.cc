@@ -30,9 +30,11 @@ TEST(Context, ThreadsRunOnePlanAtOnce) {
     Plan plan = Net().plan({.frozen = frozen});
     constexpr int kThreads = 4, kInputs = 8;
     std::vector<std::vector<float>> expected;
+    expected.reserve(kThreads * kInputs);
     for (int i = 0; i < kThreads * kInputs; i++) expected.push_back(run(plan, normals({16, 32}, 100 + i)));
     std::vector<std::vector<float>> got(expected.size());
     std::vector<std::thread> threads;
+    threads.reserve(kThreads);
     for (int t = 0; t < kThreads; t++)
       threads.emplace_back([&, t] {
         ExecutionContext context(plan);
