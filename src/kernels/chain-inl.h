@@ -26,11 +26,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 struct Link {
   ChainHandler handler;
-  const T* at;   // the operand's elements
-  int64_t mask;  // -1; 0 if the operand is one element, of which `at` has a block
+  const T* at;  // the operand's elements, or its one element
   const double* params;
-
-  HWY_INLINE const T* operand(int64_t place) const { return at + (place & mask); }
 };
 
 inline constexpr float kLightest = 2;  // heavier formulas fill the registers themselves: they run tile by tile
@@ -63,29 +60,30 @@ HWY_INLINE void in_turn(V& done, V& next) {
 #endif
 }
 
-template <class F, class D, class V, class T>
-HWY_INLINE V load_other(D d, const T* p, V held) {
-  if constexpr (F::kInputs == 1)
-    return held;
-  else
-    return hn::LoadU(d, p);
-}
-
-// The formula on the vectors of a block, whose other input begins at p.
-template <class F, int kHeld, class T, class V, class... Rest>
-HWY_INLINE void link_each(const double* params, const T* p, V& v, Rest&... rest) {
+// The formula on the vectors of a block; its other input is `one`, or begins at p.
+template <class F, int kHeld, bool kOne, class T, class V, class... Rest>
+HWY_INLINE void link_each(const double* params, const T* p, V one, V& v, Rest&... rest) {
   const hn::ScalableTag<T> d;
-  v = combine<F, kHeld>(d, params, v, load_other<F>(d, p, v));
+  if constexpr (kOne)
+    v = combine<F, kHeld>(d, params, v, one);
+  else
+    v = combine<F, kHeld>(d, params, v, hn::LoadU(d, p));
   if constexpr (sizeof...(Rest) > 0) {
     in_turn(v, std::get<0>(std::tie(rest...)));
-    link_each<F, kHeld>(params, p + hn::Lanes(d), rest...);
+    link_each<F, kHeld, kOne>(params, p + hn::Lanes(d), one, rest...);
   }
 }
 
-// The handler: one formula on the vectors of a block.
-template <class F, int kHeld, class T, class... V>
+// The handler: one formula on the vectors of a block. kOne: the other input is one element for all.
+template <class F, int kHeld, bool kOne, class T, class... V>
 void link(const Link<T>* s, int64_t place, V... v) {
-  link_each<F, kHeld>(s->params, s->operand(place), v...);
+  const hn::ScalableTag<T> d;
+  if constexpr (F::kInputs == 1)
+    link_each<F, kHeld, true, T>(s->params, nullptr, hn::Zero(d), v...);
+  else if constexpr (kOne)
+    link_each<F, kHeld, true, T>(s->params, nullptr, hn::Set(d, *s->at), v...);
+  else
+    link_each<F, kHeld, false>(s->params, s->at + place, hn::Zero(d), v...);
   next(s + 1, place, v...);
 }
 
@@ -93,12 +91,18 @@ template <class F, class T>
 ChainForm chain_form() {
   using V = hn::Vec<hn::ScalableTag<T>>;
   ChainForm form;
-  const auto held = [&]<int k>(std::integral_constant<int, k>) {
-    form.block[k] = reinterpret_cast<ChainHandler>(&link<F, k, T, V, V, V, V, V, V, V, V>);
-    form.single[k] = reinterpret_cast<ChainHandler>(&link<F, k, T, V>);
+  const auto add = [&]<int kHeld, bool kOne>(std::integral_constant<int, kHeld>, std::bool_constant<kOne>) {
+    form.block[kHeld][kOne] = reinterpret_cast<ChainHandler>(&link<F, kHeld, kOne, T, V, V, V, V, V, V, V, V>);
+    form.single[kHeld][kOne] = reinterpret_cast<ChainHandler>(&link<F, kHeld, kOne, T, V>);
   };
-  held(std::integral_constant<int, 0>());
-  if constexpr (F::kInputs == 2) held(std::integral_constant<int, 1>());
+  using First = std::integral_constant<int, 0>;
+  using Second = std::integral_constant<int, 1>;
+  add(First(), std::false_type());
+  if constexpr (F::kInputs == 2) {
+    add(First(), std::true_type());
+    add(Second(), std::false_type());
+    add(Second(), std::true_type());
+  }
   return form;
 }
 

@@ -26,7 +26,7 @@ struct Other {
 template <class T, size_t... i, class... V>
 HWY_INLINE void store_all(std::index_sequence<i...>, const Link<T>* s, int64_t place, V... v) {
   const hn::ScalableTag<T> d;
-  T* p = const_cast<T*>(s->operand(place));
+  T* p = const_cast<T*>(s->at) + place;
   (hn::StoreU(v, d, p + i * hn::Lanes(d)), ...);
   next(s + 1, place, v...);
 }
@@ -40,14 +40,15 @@ void done(const Link<T>*, int64_t, V...) {}
 
 // The handlers that are no op's.
 template <class T, class... V>
-ChainHandler own_handler(ChainStep::Kind kind) {
-  return kind == ChainStep::Kind::kLoad ? reinterpret_cast<ChainHandler>(&link<Other, 0, T, V...>)
-                                        : reinterpret_cast<ChainHandler>(&store<T, V...>);
+ChainHandler own_handler(const ChainStep& s) {
+  if (s.kind == ChainStep::Kind::kStore) return reinterpret_cast<ChainHandler>(&store<T, V...>);
+  return s.repeated ? reinterpret_cast<ChainHandler>(&link<Other, 0, true, T, V...>)
+                    : reinterpret_cast<ChainHandler>(&link<Other, 0, false, T, V...>);
 }
 template <class T, size_t... i>
-ChainHandler own_handler(std::index_sequence<i...>, ChainStep::Kind kind) {
+ChainHandler own_handler(std::index_sequence<i...>, const ChainStep& s) {
   using V = hn::Vec<hn::ScalableTag<T>>;
-  return own_handler<T, std::conditional_t<i == i, V, V>...>(kind);
+  return own_handler<T, std::conditional_t<i == i, V, V>...>(s);
 }
 template <class T, size_t... i>
 ChainHandler done_handler(std::index_sequence<i...>) {
@@ -55,56 +56,26 @@ ChainHandler done_handler(std::index_sequence<i...>) {
   return reinterpret_cast<ChainHandler>(&done<T, std::conditional_t<i == i, V, V>...>);
 }
 
-// The steps as links, with room for blocks of repeated operands.
-template <class T>
-struct Chain {
+// Runs whole blocks of kVectors and returns where the next one would begin.
+template <size_t kVectors, class T, size_t... i>
+HWY_INLINE int64_t run_blocks(std::index_sequence<i...> indices, const ChainStep* steps, int count, char* const* arrays,
+                              int64_t place, int64_t n) {
+  const int64_t size = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()) * kVectors);
+  if (place + size > n) return place;
   Link<T> links[kMostSteps + 1];
-  HWY_ALIGN T repeated[kMostArrays][kBlock * hn::MaxLanes(hn::ScalableTag<T>())];
-
-  HWY_INLINE void resolve(const ChainStep* steps, int count, char* const* arrays) {
-    const hn::ScalableTag<T> d;
-    bool spread[kMostArrays] = {};
-    for (int i = 0; i < count; i++) {
-      const ChainStep& s = steps[i];
-      Link<T>& link = links[i];
-      link.params = s.params;
-      link.mask = -1;
-      if (s.operand < 0) continue;
-      link.at = reinterpret_cast<const T*>(arrays[s.operand]);
-      if (!s.repeated) continue;
-      T* block = repeated[s.operand];
-      if (!spread[s.operand])
-        for (size_t k = 0; k < kBlock; k++) hn::Store(hn::Set(d, *link.at), d, block + k * hn::Lanes(d));
-      spread[s.operand] = true;
-      link.at = block;
-      link.mask = 0;
-    }
+  for (int k = 0; k < count; k++) {
+    const ChainStep& s = steps[k];
+    links[k].at = s.operand < 0 ? nullptr : reinterpret_cast<const T*>(arrays[s.operand]);
+    links[k].params = s.params;
+    links[k].handler = s.kind != ChainStep::Kind::kOp
+                           ? own_handler<T>(indices, s)
+                           : (kVectors == 1 ? s.form->single : s.form->block)[s.second][s.repeated];
   }
-
-  // Runs whole blocks of kVectors and returns where the next one would begin.
-  template <size_t kVectors>
-  HWY_INLINE int64_t run(const ChainStep* steps, int count, int64_t place, int64_t n) {
-    using Indices = std::make_index_sequence<kVectors>;
-    const int64_t size = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()) * kVectors);
-    if (place + size > n) return place;
-    for (int i = 0; i < count; i++) {
-      const ChainStep& s = steps[i];
-      links[i].handler = s.kind != ChainStep::Kind::kOp ? own_handler<T>(Indices(), s.kind)
-                                                        : (kVectors == 1 ? s.form->single : s.form->block)[s.second];
-    }
-    links[count].handler = done_handler<T>(Indices());
-    for (; place + size <= n; place += size) start(Indices(), place);
-    return place;
-  }
-
- private:
-  // The first step loads: done here, it needs no jump.
-  template <size_t... i>
-  HWY_INLINE void start(std::index_sequence<i...>, int64_t place) {
-    const auto zero = hn::Zero(hn::ScalableTag<T>());
-    link<Other, 0>(links, place, (static_cast<void>(i), zero)...);
-  }
-};
+  links[count].handler = done_handler<T>(indices);
+  const auto zero = hn::Zero(hn::ScalableTag<T>());
+  for (; place + size <= n; place += size) next(links, place, (static_cast<void>(i), zero)...);
+  return place;
+}
 
 // The last few elements go through copies padded with the last one, so that no lane computes on garbage.
 template <class T>
@@ -123,9 +94,7 @@ HWY_NOINLINE void run_tail(const ChainStep* steps, int count, char* const* array
                              : s.kind == ChainStep::Kind::kStore ? T(0)
                                                                  : from[at + (k < left ? k : left - 1)];
   }
-  Chain<T> chain;
-  chain.resolve(steps, count, padded);
-  chain.template run<1>(steps, count, 0, lanes);
+  run_blocks<1, T>(std::make_index_sequence<1>(), steps, count, padded, 0, lanes);
   for (int i = 0; i < count; ++i)
     if (steps[i].kind == ChainStep::Kind::kStore)
       for (int64_t k = 0; k < left; ++k)
@@ -134,10 +103,8 @@ HWY_NOINLINE void run_tail(const ChainStep* steps, int count, char* const* array
 
 template <class T>
 HWY_INLINE void run_all(const ChainStep* steps, int count, char* const* arrays, int64_t n) {
-  Chain<T> chain;
-  chain.resolve(steps, count, arrays);
-  int64_t at = chain.template run<kBlock>(steps, count, 0, n);
-  at = chain.template run<1>(steps, count, at, n);
+  int64_t at = run_blocks<kBlock, T>(std::make_index_sequence<kBlock>(), steps, count, arrays, 0, n);
+  at = run_blocks<1, T>(std::make_index_sequence<1>(), steps, count, arrays, at, n);
   if (at < n) run_tail<T>(steps, count, arrays, at, n - at);
 }
 

@@ -11,10 +11,10 @@ namespace kernels {
 /// Code of one SIMD target; only chain-inl.h knows its type.
 using ChainHandler = void (*)();
 
-/// An op's formula on elements of one type: with the value in the registers as its first input, or as its second. The
-/// other input comes from memory. Null: the op has no such form.
+/// An op's formula on elements of one type: with the value in the registers as its first input, or as its second; the
+/// other input comes from memory, vector by vector or as one element for all. Null: the op has no such form.
 struct ChainForm {
-  ChainHandler block[2] = {}, single[2] = {};  // on a block of vectors; on one, for what is left
+  ChainHandler block[2][2] = {}, single[2][2] = {};  // on a block of vectors; on one, for what is left
 };
 
 inline constexpr int kMostSteps = 128, kMostArrays = 32, kMostChainParams = 4;
