@@ -25,7 +25,7 @@ def measure(build, suite, extra):
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if done.returncode != 0:
             sys.exit(f"bench_compare: {' '.join(command)} failed:\n{done.stderr}")
-        rows = json.load(open(file.name))
+        rows = [json.loads(line) for line in open(file.name)]
     return {(f"{suite}: {row['case']}", row["threads"]): row["ingot_us"] for row in rows}
 
 

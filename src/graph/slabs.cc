@@ -1,6 +1,8 @@
 #include "graph/slabs.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace ingot::graph {
 namespace {
@@ -51,19 +53,20 @@ void name_slabs(const PlanOptions& options, const Memory& memory, std::vector<Pr
     if (at < block.base + block.bytes)
       slabs[static_cast<size_t>(i)].parts.push_back({n.name, at - block.base, n.tensor.numel()});
   }
+  std::unordered_set<std::string> taken;
+  std::unordered_map<std::string, int> counts;  // how many numbers of a stem were tried
   for (size_t i = 0; i < slabs.size(); i++) {
     Program::Slab& s = slabs[i];
     for (const auto& [tensor, role] : options.roles)
       if (tensor.defined() && std::any_of(memory.slabs[i].keep.begin(), memory.slabs[i].keep.end(),
                                           [&t = tensor](const Tensor& k) { return k.shares_storage(t); }))
         s.role = role;
-    s.name = s.parts.size() == 1 ? s.parts[0].name : role_name(s.role);
-    const std::string stem = s.name;
-    const auto taken = [&] {
-      return std::any_of(slabs.begin(), slabs.begin() + static_cast<std::ptrdiff_t>(i),
-                         [&](const Program::Slab& other) { return other.name == s.name; });
-    };
-    for (int n = 2; taken(); n++) s.name = stem + " " + std::to_string(n);
+    const std::string stem = s.parts.size() == 1 ? s.parts[0].name : role_name(s.role);
+    int& count = counts[stem];
+    do {
+      count++;
+      s.name = count == 1 ? stem : stem + " " + std::to_string(count);
+    } while (!taken.insert(s.name).second);
   }
 }
 
