@@ -171,9 +171,10 @@ class Fuser {
         if (!graph_.nodes[i].dead)
           for (const ValueId in : graph_.nodes[i].inputs)
             if (in != kAbsent) users_[static_cast<size_t>(in)].push_back(static_cast<NodeId>(i));
+      is_output_.resize(graph_.values.size());
+      for (const Graph::Output& o : graph_.outputs) is_output_[static_cast<size_t>(graph_.root(o.value))] = true;
     }
-    for (const Graph::Output& o : graph_.outputs)
-      if (graph_.root(o.value) == v) return true;
+    if (is_output_[static_cast<size_t>(v)]) return true;
     if (graph_.producer(v).stored(graph_.value(v).index) != nullptr) return true;
     for (const NodeId n : users_[static_cast<size_t>(v)])
       if (!std::binary_search(nodes.begin(), nodes.end(), n)) return true;
@@ -305,6 +306,7 @@ class Fuser {
   std::vector<Group> groups_;
   std::vector<int> group_of_, visited_;
   mutable std::vector<std::vector<NodeId>> users_;
+  mutable std::vector<bool> is_output_;
   std::vector<NodeId> far_;  // the largest node of any group that has a node up to this one
   std::vector<int> todo_;
   int stamp_ = 0;

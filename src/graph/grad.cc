@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "graph/capture.h"
+#include "graph/memory.h"
 #include "ingot/base/error.h"
 #include "ingot/ops/ops.h"
 
@@ -184,6 +185,22 @@ void require_one_view(const Graph& graph, ValueId y, ValueId own, const NamedTen
                 "that their gradients are seen");
 }
 
+// Do any two of the tensors that the function found, or of those it did not find by themselves, look at the same
+// memory? Most functions have none.
+bool have_two_views(const Graph& graph, std::span<const NamedTensor> wrt, const std::vector<ValueId>& values) {
+  std::vector<std::pair<const std::byte*, const std::byte*>> spans;
+  const auto add = [&](const Tensor& t) {
+    if (t.numel() > 0) spans.emplace_back(addresses_of(t));
+  };
+  for (const Node& n : graph.nodes)
+    if (n.kind == NodeKind::kBound) add(n.bound);
+  for (size_t i = 0; i < wrt.size(); i++)
+    if (values[i] == kAbsent) add(wrt[i].tensor);
+  std::sort(spans.begin(), spans.end());
+  const auto meet = [](const auto& a, const auto& b) { return b.first < a.second; };
+  return std::adjacent_find(spans.begin(), spans.end(), meet) != spans.end();
+}
+
 }  // namespace
 }  // namespace graph
 
@@ -200,7 +217,8 @@ std::vector<Tensor> gradients(const Tensor& y, std::span<const NamedTensor> wrt,
     values.push_back(x.tensor.is_symbolic() ? capture.value_of(x.tensor) : capture.find_bound(x.tensor));
   }
   const graph::ValueId value = capture.value_of(y);
-  for (size_t i = 0; i < values.size(); i++)
+  const bool two_views = graph::have_two_views(capture.graph(), wrt, values);
+  for (size_t i = 0; two_views && i < values.size(); i++)
     if (!wrt[i].tensor.is_symbolic()) graph::require_one_view(capture.graph(), value, values[i], wrt[i]);
   graph::Backward backward(capture, value, values);
   backward.run();
