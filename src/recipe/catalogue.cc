@@ -43,9 +43,11 @@ std::vector<Section> core_sections() {
       {"train",
        "how long and in which portions",
        {{"epochs", Kind::kInteger, "10", "passes over the data", 1, 1e6},
-        {"batch", Kind::kInteger, "32",
-         "samples per step; a single one that is left over at the end of an epoch is left out", 1, 1e6, nullptr,
-         Change::kFixed},
+        {"batch", Kind::kIntegerOrAuto, "32",
+         "samples per step; a single one that is left over at the end of an epoch is left out. \"auto\": as many as "
+         "suit "
+         "this machine's caches and memory, with at least 16 batches in an epoch; config.toml has the number",
+         1, 1e6, nullptr, Change::kFixed},
         {"batches", Kind::kInteger, "0", "batches in an epoch; 0: all samples once", 0, kInfinity, nullptr,
          Change::kFixed},
         {"seed", Kind::kInteger, "0", "of initial weights, order, augmentation and dropout", 0, kInfinity, nullptr,

@@ -56,7 +56,11 @@ class OneRun {
     progress_.begin({train.integer("epochs"), names_, kind_->test_name()});
     progress_.say(bold(printable(job_.description.name)) + "  " + printable(job_.data.about));
     progress_.say(fmt::format("{} parameters, folder {}", grouped(job_.model->parameter_count()), folder_.path()));
+    if (!job_.batch_reason.empty())
+      progress_.say(fmt::format("batch {}: {}", train.integer("batch"), job_.batch_reason));
     Value event = record({{"event", "begin"}, {"folder", folder_.path()}, {"resumed", resumed}});
+    event.set("batch", train.integer("batch"));
+    if (!job_.batch_reason.empty()) event.set("batch_reason", job_.batch_reason);
     kind_->begin_event(event);
     progress_.event(event);
     if (resumed && folder_.has("checkpoint.safetensors")) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "ingot/base/threads.h"
 #include "ingot/io/io.h"
 #include "ingot/ops/ops.h"
 #include "ingot/recipe.h"
@@ -41,10 +42,16 @@ class RecipeRun : public testing::Test {
 
 struct Heard : Progress {
   void begin(const RunInfo& info) override { epochs = info.epochs; }
-  void event(const Value& e) override { events.push_back(e.find("event")->text); }
+  void say(const std::string& text) override { said += text + "\n"; }
+  void event(const Value& e) override {
+    if (events.empty()) first = e;
+    events.push_back(e.find("event")->text);
+  }
   void batch(const nn::BatchResult& b) override { cancel = cancel || (b.epoch == 2 && b.batch == 3 && cancels); }
   void epoch(const nn::EpochResult& e) override { done.push_back(e.epoch); }
   int64_t epochs = 0;
+  std::string said;
+  Value first;  // event
   std::vector<std::string> events;
   std::vector<int64_t> done;
   bool cancels = false;
@@ -103,6 +110,101 @@ TEST_F(RecipeRun, PredictTakesPicturesAsTheyAre) {
   EXPECT_EQ(model.predict_rows(full({5, 1, 8, 8}, 1.0)).size(), 5U);
   EXPECT_NE(error_of([&] { model.predict(full({9, 8}, 1, kU8)); }).find("8 x 9 pixels"), std::string::npos);
   EXPECT_NE(error_of([&] { model.write({}); }).find("only a model of text writes"), std::string::npos);
+}
+
+int64_t batch_in(const std::string& config) { return load_description(config).settings("train").integer("batch"); }
+
+TEST_F(RecipeRun, AutoBatchIsANumberFromThenOn) {
+  const Recipe recipe = Recipe::parse("small.toml", kSmall).set("train.batch=auto").set("train.epochs=2");
+  Heard heard;
+  EXPECT_EQ(recipe.run(path("auto"), heard).outcome, Outcome::kDone);
+  const int64_t batch = batch_in(path("auto") + "/config.toml");
+  EXPECT_GE(batch, 8);
+  EXPECT_GE(1438 / batch, 16) << "updates enough in an epoch";
+  EXPECT_EQ(batch & (batch - 1), 0) << "a power of two";
+  const Value begin = heard.first;
+  EXPECT_EQ(begin.find("batch")->integer, batch);
+  ASSERT_NE(begin.find("batch_reason"), nullptr);
+  const std::string& why = begin.find("batch_reason")->text;
+  EXPECT_NE(why.find("per sample"), std::string::npos) << why;
+  EXPECT_NE(io::read_file(path("auto") + "/report.html").find(why), std::string::npos);
+  EXPECT_NE(heard.said.find("batch " + std::to_string(batch) + ": " + why), std::string::npos) << heard.said;
+
+  // The same bits as with the number, and when it goes on on a machine with other caches.
+  const std::string number = "train.batch=" + std::to_string(batch);
+  Recipe::parse("small.toml", kSmall).set(number).set("train.epochs=2").run(path("number"));
+  EXPECT_EQ(io::read_file(path("auto") + "/model.safetensors"), io::read_file(path("number") + "/model.safetensors"));
+  Heard stopped;
+  stopped.cancels = true;
+  recipe.run(path("half"), stopped, {.cancel = &stopped.cancel});
+  EXPECT_EQ(batch_in(path("half") + "/config.toml"), batch);
+  const std::string again[] = {"train.batch=auto"};
+  Progress silent;
+  EXPECT_NE(error_of([&] { resume_run(path("half"), again, silent); }).find("\"train.batch\" cannot change"),
+            std::string::npos);
+  Heard rest;
+  resume_run(path("half"), {}, rest);
+  EXPECT_EQ(rest.first.find("batch_reason"), nullptr) << "nothing is chosen a second time";
+  EXPECT_EQ(io::read_file(path("half") + "/model.safetensors"), io::read_file(path("auto") + "/model.safetensors"));
+}
+
+TEST(AutoBatch, FollowsTheBytesAndTheSamples) {
+  const auto job = [](const std::vector<std::string>& sets) {
+    std::vector<std::string> all{"train.batch=auto"};
+    all.insert(all.end(), sets.begin(), sets.end());
+    return std::make_unique<Job>(parse_description("small.toml", kSmall, all));
+  };
+  const auto batch = [&](const std::vector<std::string>& sets) {
+    const auto made = job(sets);
+    const int64_t number = made->description.settings("train").integer("batch");
+    EXPECT_EQ(made->train->input().shape[0], number);
+    return number;
+  };
+  const std::string wide = R"(model.layers=[{type="flatten"},{type="linear",out=32768},{type="relu"},{type="linear"}])";
+  const std::string often = "train.batches=4";  // of as many samples as one likes
+  EXPECT_LT(batch({often, wide}), batch({often})) << "more bytes, fewer samples";
+  EXPECT_LE(batch({often}), 1438) << "no more than there are";
+  EXPECT_LE(batch({}), 1438 / 16);
+  EXPECT_EQ(batch({"data.held_back=0.9"}), 8) << "some samples, however few there are";
+  EXPECT_NE(job({})->batch_reason.find("but there are 1,438 samples"), std::string::npos) << job({})->batch_reason;
+
+  const int before = threads();
+  set_threads(1);
+  const int64_t one = batch({often});
+  set_threads(2);
+  EXPECT_EQ(batch({often}), one) << "a run comes to the same at any thread count";
+  set_threads(before);
+}
+
+// Rows of a text that goes on from batch to batch: both parts must have room for them.
+TEST_F(RecipeRun, AutoBatchFitsAText) {
+  std::string text;
+  for (int i = 0; i < 4000; i++) text += std::to_string(i);
+  io::write_file(path("text.txt"), text);
+  const std::string toml = R"(
+[data]
+type = "text"
+file = "text.txt"
+length = 16
+[model]
+layers = [{ type = "embedding", width = 8 }, { type = "gru", hidden = 16 }, { type = "linear" }]
+[train]
+epochs = 1
+batch = "auto"
+[output]
+report = false
+sample_length = 0
+)";
+  io::write_file(path("text.toml"), toml);
+  for (const char* rows : {"data.continuous=true", "data.continuous=false"})
+    for (const char* held_back : {"data.held_back=0.1", "data.held_back=0.05"}) {
+      const std::string sets[] = {rows, held_back};
+      const Job job(load_description(path("text.toml"), sets));
+      const int64_t batch = job.description.settings("train").integer("batch");
+      EXPECT_GE(job.train->batches(), 16) << rows;
+      EXPECT_GE(job.test->batches(), 1) << rows;
+      EXPECT_EQ(job.data.task.rows, job.data.shuffle ? 0 : batch);
+    }
 }
 
 template <class F>
