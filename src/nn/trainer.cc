@@ -66,6 +66,13 @@ Metric accuracy_metric() {
           }};
 }
 
+const EpochResult* best_epoch(std::span<const EpochResult> history) {
+  const EpochResult* best = nullptr;
+  for (const EpochResult& e : history)
+    if (e.best) best = &e;
+  return best;
+}
+
 void Sums::clear(size_t metric_count) {
   samples = 0;
   loss = 0;
@@ -187,15 +194,21 @@ void Trainer::Impl::train_batch(const data::Batch& batch, int64_t total_updates)
                     "PlanOptions::check_numerics names the step that made it");
 }
 
-// Is this epoch the best so far? Keeps count of those that are not.
-bool Trainer::Impl::judge_epoch(const Scores& scores) {
+// Adds an epoch and decides whether it is the best so far: the one place that does. Keeps count of those without a
+// better score. What is enough is no worse than the best, and what was learned while training is no judge of an epoch.
+EpochResult& Trainer::Impl::add_epoch(const EpochResult& result) {
+  const Scores& scores = result.tested ? result.test : result.train;
   const bool by_metric = !options.metrics.empty(), higher = by_metric && options.metrics[0].higher_is_better;
   const double now = by_metric ? scores.metrics[0] : scores.loss;
   const bool better = std::isnan(best) ? !std::isnan(now) : higher ? now > best : now < best;
   if (better) best = now;
   worse_epochs = better ? 0 : worse_epochs + 1;
-  return better;
+  EpochResult& added = history.emplace_back(result);
+  added.best = better || std::isnan(best) || !result.tested || has_enough();
+  return added;
 }
+
+bool Trainer::Impl::has_enough() const { return options.enough && !history.empty() && options.enough(history); }
 
 void Trainer::Impl::keep_best_weights(const std::vector<NamedTensor>& weights) {
   if (best_weights.empty())
@@ -259,10 +272,9 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
     t.seconds = 0;
     if (test != nullptr) result.test = evaluate(*test);
     if (test == &train) train.seek(t.position);
-    result.best = t.judge_epoch(test != nullptr ? result.test : result.train);
-    if (result.best && t.options.keep_best) t.keep_best_weights(weights());
-    t.history.push_back(result);
-    if (on_epoch) on_epoch(result);
+    const EpochResult& added = t.add_epoch(result);
+    if (added.best && t.options.keep_best) t.keep_best_weights(weights());
+    if (on_epoch) on_epoch(added);
     if (stop_.exchange(false)) return done();
   }
   return true;
@@ -299,16 +311,8 @@ const Tensor& Trainer::predict(const Tensor& x) {
 }
 
 const std::vector<EpochResult>& Trainer::history() const { return impl_->history; }
-bool Trainer::has_enough() const {
-  return impl_->options.enough && !impl_->history.empty() && impl_->options.enough(impl_->history);
-}
+bool Trainer::has_enough() const { return impl_->has_enough(); }
 const std::vector<NamedTensor>& Trainer::best_weights() const { return impl_->best_weights; }
-const EpochResult* Trainer::best_epoch() const {
-  const EpochResult* best = nullptr;
-  for (const EpochResult& e : impl_->history)
-    if (e.best) best = &e;
-  return best;
-}
 const Updates& Trainer::updates() const { return impl_->updates; }
 
 TrainStep& Trainer::step_for(const data::Loader& loader) { return impl_->steps.get(loader.fields()); }

@@ -29,7 +29,8 @@ struct Trainer::Impl {
   Plan make_prediction(std::span<const InputSpec> x);
   std::vector<NamedTensor> judge(const data::Batch& batch, bool with_result) const;
   void train_batch(const data::Batch& batch, int64_t total_updates);
-  bool judge_epoch(const Scores& scores);
+  EpochResult& add_epoch(const EpochResult& result);
+  bool has_enough() const;
   void keep_best_weights(const std::vector<NamedTensor>& weights);
 
   Module& model;

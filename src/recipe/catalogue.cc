@@ -56,8 +56,7 @@ std::vector<Section> core_sections() {
         {"accumulate", Kind::kInteger, "1", "batches whose mean gradient makes one update", 1, 1e6, nullptr,
          Change::kFixed},
         {"ema", Kind::kNumber, "0.0", "decay of averaged weights, which are then tested and kept; 0: none", 0, 1},
-        {"patience", Kind::kInteger, "0",
-         "epochs without a better result before it stops, with the best weights; 0: never stops early", 0},
+        {"patience", Kind::kInteger, "0", "epochs without a better result before it stops; 0: never stops early", 0},
         {"prefetch", Kind::kInteger, "2", "batches made ahead by a thread", 0, 1024}}},
       {"output",
        "what is written and printed",
@@ -186,7 +185,9 @@ std::string Catalogue::document() const {
       "begin with.\n"
       "Every key can be changed on the command line: `--set train.epochs=3`, `--set model.layers.0.out=64`. A run's "
       "folder\n"
-      "keeps the complete description as `config.toml`. Paths are relative to the file; `recipe:NAME` is a file inside "
+      "keeps the complete description as `config.toml`, and in `model.safetensors` the weights of the epoch that "
+      "tested "
+      "best (of the last one, if nothing is held back). Paths are relative to the file; `recipe:NAME` is a file inside "
       "the\n"
       "program. At the top of a file may stand:\n\n";
   out += keys_markdown(top_keys());

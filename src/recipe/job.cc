@@ -136,7 +136,6 @@ void Job::make_trainer(const nn::Loss& loss, int64_t seed, const PlanOptions& pl
                              .metrics = metrics,
                              .plan = plan};
   if (kind != nullptr && kind->enough != nullptr) options.enough = kind->enough(description);
-  stops_early_ = options.patience > 0 || options.enough != nullptr;
   options.keep_best = true;
   trainer = std::make_unique<nn::Trainer>(*model, loss, make_optimizer(description.section("optimizer")), options);
 }
@@ -148,8 +147,6 @@ void Job::placed(const char* section, const std::function<void()>& make) const {
     description.settings(section).fail(e);
   }
 }
-
-bool Job::keeps_best() const { return stops_early_ && test != nullptr; }
 
 std::vector<std::string> Job::metric_names() const {
   std::vector<std::string> names;

@@ -8,6 +8,7 @@
 #include "ingot/io/io.h"
 #include "ingot/ops/ops.h"
 #include "ingot/recipe.h"
+#include "ingot/recipe/terminal.h"
 #include "tests/error_of.h"
 
 namespace ingot::recipe {
@@ -45,13 +46,14 @@ struct Heard : Progress {
   void say(const std::string& text) override { said += text + "\n"; }
   void event(const Value& e) override {
     if (events.empty()) first = e;
+    last = e;
     events.push_back(e.find("event")->text);
   }
   void batch(const nn::BatchResult& b) override { cancel = cancel || (b.epoch == 2 && b.batch == 3 && cancels); }
   void epoch(const nn::EpochResult& e) override { done.push_back(e.epoch); }
   int64_t epochs = 0;
   std::string said;
-  Value first;  // event
+  Value first, last;  // events
   std::vector<std::string> events;
   std::vector<int64_t> done;
   bool cancels = false;
@@ -74,7 +76,7 @@ TEST_F(RecipeRun, TellsWhatItDoesAndLeavesAModel) {
   const Evaluation e = model.evaluate();
   EXPECT_TRUE(e.held_back);
   EXPECT_EQ(e.metrics, std::vector<std::string>{"accuracy"});
-  EXPECT_DOUBLE_EQ(e.scores.metrics[0], run.history.back().test.metrics[0]);
+  EXPECT_DOUBLE_EQ(e.scores.metrics[0], run.best()->test.metrics[0]);
   EXPECT_EQ(model.evaluate().scores.loss, e.scores.loss) << "a second time";
 }
 
@@ -88,11 +90,78 @@ TEST_F(RecipeRun, CancelledAndGoneOnWithItComesOutTheSame) {
   EXPECT_EQ(half.history.size(), 1U);
   EXPECT_EQ(heard.events.back(), "interrupted");
   EXPECT_EQ(error_of([&] { load_model(path("half") + "/checkpoint.safetensors"); }).substr(0, 1), "\"");
+  EXPECT_EQ(load_model(path("half")).evaluate().scores.loss, half.history[0].test.loss) << "the best so far";
   Progress silent;
   const recipe::Run rest = resume_run(path("half"), {}, silent);
   EXPECT_EQ(rest.outcome, Outcome::kDone);
   EXPECT_EQ(rest.history.size(), 3U);
   EXPECT_EQ(io::read_file(path("half") + "/model.safetensors"), io::read_file(path("whole") + "/model.safetensors"));
+}
+
+// A layer that lets everything through for 24 batches of training, and nothing after that.
+struct Tiring : nn::Layer {
+  static inline int made = 0;
+  Tensor age = zeros({1});
+  void parts(nn::Parts& p) override { p.buffer("age", age); }
+  Tensor forward(const Tensor& x) override {
+    if (training()) add_into(age, age, 1.0);
+    return x * ingot::to(less(age, 24.5), kF32);
+  }
+};
+const LayerType kTiring[] = {{{"tiring", "forgets everything"}, [](const LayerRequest&) -> nn::LayerPtr {
+                                Tiring::made++;
+                                return std::make_shared<Tiring>();
+                              }}};
+const System kTiringSystem{.name = "tiring", .about = "a test's", .layers = kTiring};
+
+Recipe tiring_recipe() {
+  return Recipe::parse("small.toml", kSmall, {&kTiringSystem})
+      .set(R"(model.layers=[{type="flatten"},{type="linear"},{type="tiring"}])")
+      .set("output.report=false");
+}
+
+// 12 batches an epoch: the third is the bad one.
+TEST_F(RecipeRun, KeepsTheBestWeightsAndSaysSo) {
+  Heard heard;
+  const recipe::Run run = tiring_recipe().run(path("run"), heard);
+  ASSERT_EQ(run.history.size(), 3U);
+  ASSERT_LT(run.best()->epoch, 3);
+  const double best = run.best()->test.metrics[0], last = run.history[2].test.metrics[0];
+  ASSERT_LT(last, 0.3);
+  ASSERT_GT(best, 0.5);
+  Model model = load_model(path("run"), {&kTiringSystem});
+  EXPECT_EQ(model.path(), path("run") + "/model.safetensors");
+  EXPECT_EQ(model.evaluate().scores.metrics[0], best);
+  EXPECT_FALSE(fs::exists(path("run") + "/best.safetensors")) << "once is enough";
+  const std::string after = " after epoch " + std::to_string(run.best()->epoch);
+  EXPECT_NE(heard.said.find("best    " + bold(metric_text("accuracy", best)) + after), std::string::npos) << heard.said;
+  EXPECT_NE(heard.said.find("model.safetensors (the weights" + after + ")"), std::string::npos) << heard.said;
+  EXPECT_EQ(heard.last.find("best_epoch")->integer, run.best()->epoch);
+
+  // It goes on from the last epoch, and the best of all stays.
+  Progress silent;
+  const std::string more[] = {"train.epochs=4"};
+  const recipe::Run longer = resume_run(path("run"), more, silent, {}, {&kTiringSystem});
+  EXPECT_EQ(longer.best()->epoch, run.best()->epoch);
+  EXPECT_LT(longer.history[3].test.metrics[0], 0.3);
+  EXPECT_EQ(load_model(path("run"), {&kTiringSystem}).evaluate().scores.metrics[0], best);
+}
+
+TEST_F(RecipeRun, WithoutATestTheLastWeightsAreKept) {
+  Heard heard;
+  const recipe::Run run = tiring_recipe().set("data.held_back=0").set("train.batch=256").run(path("run"), heard);
+  EXPECT_EQ(run.best()->epoch, 3);
+  EXPECT_NE(heard.said.find("while training epoch 3"), std::string::npos) << heard.said;
+  EXPECT_EQ(load_model(path("run"), {&kTiringSystem}).net().buffers()[0].tensor.item<float>(), 3 * 8);
+}
+
+TEST_F(RecipeRun, EvaluationMakesNoSecondModel) {
+  tiring_recipe().run(path("run"));
+  const int before = Tiring::made;
+  Model model = load_model(path("run"), {&kTiringSystem});
+  EXPECT_EQ(Tiring::made, before + 1);
+  model.evaluate();
+  EXPECT_EQ(Tiring::made, before + 1);
 }
 
 TEST_F(RecipeRun, PredictTakesPicturesAsTheyAre) {

@@ -56,11 +56,15 @@ struct EpochResult {
   int64_t epoch = 0;    // the first is 1
   Scores train, test;   // test: of the evaluation loader
   bool tested = false;  // was there one?
-  bool best = false;    // the best epoch so far
+  bool best = false;    // the best epoch so far, whose weights are to be kept: see best_epoch()
   float lr = 0;         // of the last update
   double seconds = 0;   // training alone
   double samples_per_second = 0;
 };
+
+/// The epoch whose weights a run is for: the one that was evaluated best, by the first metric or the loss; the last one
+/// if nothing was evaluated, or if options.enough ended the run there. nullptr before the first one.
+const EpochResult* best_epoch(std::span<const EpochResult> history);
 
 struct TrainerOptions {
   int64_t epochs = 10;
@@ -134,12 +138,12 @@ class Trainer {
   void load_state(const TrainingState& state);
   /// The weights to keep: averaged if there are averages. Names are the model's.
   std::vector<NamedTensor> weights();
-  /// With options.keep_best: the weights of the best epoch so far (by the first metric, or the loss; as evaluated, if
-  /// there is an evaluation), empty before the first one; and putting them into the model.
+  /// With options.keep_best: the weights of the best epoch so far, empty before the first one; and putting them into the
+  /// model, after the state to go on from was saved.
   const std::vector<NamedTensor>& best_weights() const;
   void restore_best();
-  /// The epoch that they are of, whether or not weights are kept; nullptr before the first one.
-  const EpochResult* best_epoch() const;
+  /// The epoch that they are of, whether or not weights are kept.
+  const EpochResult* best_epoch() const { return nn::best_epoch(history()); }
 
   const std::vector<EpochResult>& history() const;
   /// With options.enough: does it say so of the epochs up to the last one?
