@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ingot/base/error.h"
+#include "ingot/ops/own_op.h"
 #include "ingot/recipe/description.h"
 #include "ingot/recipe/system.h"
 #include "recipe/core_types.h"
@@ -109,6 +110,7 @@ std::span<const Key> top_keys() {
 }
 
 Catalogue::Catalogue(Systems systems) : systems_(std::move(systems)) {
+  for (const System* system : systems_) add_ops(system->ops);
   add_rows(layers_, core_layers(), "");
   add_rows(losses_, core_losses(), "");
   add_rows(sources_, core_sources(), "");

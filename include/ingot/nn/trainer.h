@@ -96,6 +96,12 @@ struct TrainingState {
   std::map<std::string, std::string> values;
 };
 
+/// A part of a model, and the optimiser that its trainable parameters follow.
+struct Learner {
+  Module& part;
+  Optimizer optimizer;
+};
+
 class Trainer {
  public:
   /// `model`, and what it is made of, must outlive the trainer; its trainable parameters move into one slab. The loss
@@ -108,7 +114,18 @@ class Trainer {
       : Trainer(model, BatchFunction([f = std::move(function)](const data::Batch& b) mutable {
                   return ingot::detail::as_outputs(f(b));
                 }),
-                optimizer, std::move(options), nullptr) {}
+                {{model, optimizer}}, std::move(options), nullptr) {}
+  /// Several optimisers in one run (actor and critic, generator and discriminator), each for a part of the model with a
+  /// slab of its own: the function's results begin with a loss for each of them, all before any update. The first is
+  /// the one that scores have.
+  template <class F>
+  requires std::invocable<F&, const data::Batch&> Trainer(Module& model, F function,
+                                                          const std::vector<Learner>& learners,
+                                                          TrainerOptions options = {})
+      : Trainer(model, BatchFunction([f = std::move(function)](const data::Batch& b) mutable {
+                  return ingot::detail::as_outputs(f(b));
+                }),
+                learners, std::move(options), nullptr) {}
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
@@ -148,14 +165,15 @@ class Trainer {
   const std::vector<EpochResult>& history() const;
   /// With options.enough: does it say so of the epochs up to the last one?
   bool has_enough() const;
-  const Updates& updates() const;
+  const Updates& updates() const;  // of the first learner, if there are several
   /// The plan of a training step for full batches of a loader, compiled now if need be: to describe and to profile.
   TrainStep& step_for(const data::Loader& loader);
 
   struct Impl;
 
  private:
-  Trainer(Module& model, BatchFunction function, const Optimizer& optimizer, TrainerOptions options, std::nullptr_t);
+  Trainer(Module& model, BatchFunction function, const std::vector<Learner>& learners, TrainerOptions options,
+          std::nullptr_t);
   std::unique_ptr<Impl> impl_;
   std::atomic<bool> stop_ = false;
 };
