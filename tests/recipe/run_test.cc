@@ -117,6 +117,7 @@ const System kTiringSystem{.name = "tiring", .about = "a test's", .layers = kTir
 Recipe tiring_recipe() {
   return Recipe::parse("small.toml", kSmall, {&kTiringSystem})
       .set(R"(model.layers=[{type="flatten"},{type="linear"},{type="tiring"}])")
+      .set("optimizer.lr=0.01")
       .set("output.report=false");
 }
 
