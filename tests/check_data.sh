@@ -131,9 +131,8 @@ norm='[{ type = "linear", out = 8 }, { type = "batch_norm1d" }, { type = "linear
 "$ingot" train table.toml --set data.file=classes.csv --set data.held_back=0 --set "model.layers=$norm" --batch 133 --epochs 1 --out norm --quiet # 400 = 3 * 133 + 1
 sed -i 's/^report = .*/report = true/' table.toml
 "$ingot" train table.toml --set data.file=classes.csv --set train.patience=2 --set train.ema=0.9 --set optimizer.lr=0.1 --epochs 40 --out patient >patient.txt
-grep -q "the best epoch's weights" patient.txt || fail "it does not say which weights it keeps"
+grep -q "(the weights after epoch [0-9]*)" patient.txt || fail "it does not say which weights it keeps"
 weights() { tail -c +9 "$1" | python3 -c 'import sys; data = sys.stdin.buffer.read(); sys.stdout.buffer.write(data[data.rindex(b"}") + 1:])'; }
-cmp <(weights patient/model.safetensors) <(weights patient/best.safetensors) || fail "not the best weights"
 best=$(python3 -c 'import json; print(min(json.loads(line)["test"]["loss"] for line in open("patient/metrics.jsonl")))')
 [ "$(wc -l <patient/metrics.jsonl)" -lt 40 ] || fail "it did not stop early"
 is "abs(said[0]['loss'] - $best) < 1e-5" eval patient

@@ -36,7 +36,7 @@ echo "--- train, and what a run leaves"
 "$ingot" train small.toml --out whole --tensorboard >log.txt
 grep -q "epoch 4/4" log.txt || fail "no epoch lines"
 grep -q $'\r' log.txt && fail "a progress bar in a file"
-for file in config.toml metrics.jsonl metrics.csv checkpoint.safetensors best.safetensors model.safetensors report.html; do
+for file in config.toml metrics.jsonl metrics.csv checkpoint.safetensors model.safetensors report.html; do
   [ -s "whole/$file" ] || fail "no $file"
 done
 ls whole/*tfevents* >/dev/null
@@ -57,7 +57,7 @@ same_weights whole/model.safetensors one/model.safetensors # at any thread count
 
 echo "--- use"
 "$ingot" eval whole | grep -q accuracy
-"$ingot" eval whole/best.safetensors --json | python3 -c 'import json, sys; e = json.load(sys.stdin); assert e["samples"] == 359 and e["accuracy"] > 0.8, e'
+"$ingot" eval whole/model.safetensors --json | python3 -c 'import json, sys; e = json.load(sys.stdin); assert e["samples"] == 359 and e["accuracy"] > 0.8, e'
 seq -s, 1 64 >one.csv
 "$ingot" predict whole one.csv --json | python3 -c 'import json, sys; p = json.load(sys.stdin); assert abs(sum(p["probabilities"]) - 1) < 1e-6, p'
 # What a model of a table says of rows that it was trained on is near their target, in the target's own unit.
@@ -144,7 +144,6 @@ for ((i = 0; i < kills; i++)); do
 done
 if [ -f killed/config.toml ]; then resume=(--resume); else resume=(); fi
 "$ingot" train small.toml --out killed --quiet "${resume[@]}"
-same_weights whole/best.safetensors killed/best.safetensors
 same_weights whole/model.safetensors killed/model.safetensors
 [ "$(wc -l <killed/metrics.jsonl)" -eq 4 ] || fail "metrics after kills"
 
@@ -158,6 +157,18 @@ code=0
 grep -qi "too large\|no space" out.txt || { cat out.txt && fail "no room: no sentence"; }
 same before.safetensors full/checkpoint.safetensors
 "$ingot" train full --resume --epochs 5 --quiet
+
+echo "--- nowhere to print: a sentence and an exit code, and the training is done"
+for words in recipes ops "recipes --show digits" --help --version "info whole" "eval whole" "train small.toml --epochs 2 --out unheard" \
+  "train small.toml --epochs 2 --json --out unheard_lines"; do
+  code=0
+  # shellcheck disable=SC2086
+  "$ingot" $words >/dev/full 2>err.txt || code=$?
+  [ $code -eq 4 ] || { cat err.txt && fail "ingot $words >/dev/full: exit code $code"; }
+  [ "$(cat err.txt)" = "ingot: the output could not be written — is the disk full, or standard output closed?" ] || { cat err.txt && fail "ingot $words >/dev/full"; }
+done
+"$ingot" train small.toml --epochs 2 --out heard --quiet >/dev/full
+for run in unheard unheard_lines; do same_weights heard/model.safetensors $run/model.safetensors; done
 
 if [ -z "${INGOT_SANITIZED:-}" ]; then # the sanitizer keeps freed memory for a while
 echo "--- memory stays as it is, epoch after epoch"

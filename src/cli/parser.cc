@@ -2,7 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <new>
+#include <system_error>
 
 #include "cli/commands.h"
 #include "ingot/base/error.h"
@@ -85,6 +87,14 @@ int code_of(ErrorKind kind) {
   return 1;
 }
 
+// What was printed may still be on its way: a full disk is known when it arrives.
+int written(int code) {
+  const bool arrived = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush().good();
+  if (arrived) return code;
+  std::fputs("ingot: the output could not be written — is the disk full, or standard output closed?\n", stderr);
+  return code == 0 ? code_of(ErrorKind::kFile) : code;
+}
+
 }  // namespace
 
 int exit_code(const std::exception& problem) {
@@ -118,13 +128,14 @@ int run_program(const std::vector<Command>& commands, int argc, char** argv) {
   for (const Command& command : commands) add_command(app, command, run);
   try {
     app.parse(argc, argv);
-    return run();
+    return written(run());
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : code_of(ErrorKind::kArgument);
+    return written(app.exit(e) == 0 ? 0 : code_of(ErrorKind::kArgument));
   } catch (const std::bad_alloc& e) {
     return failed(e, "this takes more memory than there is — use something smaller, or a larger machine");
   } catch (const std::exception& e) {
-    return failed(e, e.what());
+    const bool could_not_print = std::ferror(stdout) != 0 && dynamic_cast<const std::system_error*>(&e) != nullptr;
+    return could_not_print ? written(0) : failed(e, e.what());
   }
 }
 

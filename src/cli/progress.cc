@@ -26,6 +26,12 @@ std::string bar_text(double share, int columns) {
   return out + std::string(static_cast<size_t>(columns - used), ' ');
 }
 
+// A disk that is full for words need not be the end of the training: fmt::print would throw.
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 ProgressBar::ProgressBar(Show show) : show_(show), bar_(show == Show::kAuto && is_terminal()) {}
@@ -49,14 +55,12 @@ void ProgressBar::clear() {
 void ProgressBar::say(const std::string& text) {
   if (show_ != Show::kAuto) return;
   clear();
-  fmt::print("{}\n", text);
-  std::fflush(stdout);
+  print(text + "\n");
 }
 
 void ProgressBar::event(const Value& what) {
   if (show_ != Show::kJson) return;
-  fmt::print("{}\n", to_json(what));
-  std::fflush(stdout);
+  print(to_json(what) + "\n");
 }
 
 void ProgressBar::batch(const nn::BatchResult& b) {
@@ -81,8 +85,7 @@ void ProgressBar::batch(const nn::BatchResult& b) {
     if (static_cast<int>(head.size() + tail.size() + part.size()) + 6 <= width) tail += part;
   const int columns = std::clamp(width - static_cast<int>(head.size() + tail.size()), 0, 30);
   const std::string bar = bar_text(static_cast<double>(b.batch) / static_cast<double>(b.batches), columns);
-  fmt::print("\r{}{}{}\033[K", head, green(bar), tail);
-  std::fflush(stdout);
+  print(fmt::format("\r{}{}{}\033[K", head, green(bar), tail));
   drawn_ = true;
 }
 
@@ -93,7 +96,7 @@ void ProgressBar::epoch(const nn::EpochResult& e) {
       fmt::format("epoch {:>{}}/{}  {}", e.epoch, std::to_string(info_.epochs).size(), info_.epochs, scores(e.train));
   if (e.tested) line += fmt::format("  {}: {}", info_.test_name, scores(e.test));
   line += fmt::format("  {}  {} samples/s", clock_text(e.seconds), grouped(static_cast<int64_t>(e.samples_per_second)));
-  say(line + (e.best ? green("  best") : ""));
+  say(line + (e.best && e.tested ? green("  best") : ""));
 }
 
 }  // namespace ingot::cli

@@ -88,7 +88,7 @@ Command train_command(const Systems& systems, const std::string& typed) {
                 .required = true},
                recipe::set_option(o->sets, "change a key of the description: --set optimizer.lr=0.01"),
                key("--epochs", "train.epochs", "N", "passes over the data"),
-               key("--batch", "train.batch", "N", "samples per step"),
+               key("--batch", "train.batch", "N|auto", "samples per step; auto: as many as suit this machine"),
                key("--seed", "train.seed", "N", "of all that is random")};
   for (const recipe::System* system : systems)
     for (const recipe::TrainOption& t : system->train_options)

@@ -90,19 +90,18 @@ int predict(const PredictOptions& o, const Systems& systems) {
 
 Command eval_command(const Systems& systems) {
   auto o = std::make_shared<EvalOptions>();
-  return {
-      .name = "eval",
-      .about = "How good a trained model is",
-      .options = {{.name = "MODEL",
-                   .target = &o->model,
-                   .about = "a model's file, or the folder of its run",
-                   .required = true},
-                  set_option(o->sets, "test with other data: --set data.file=new.csv --set data.held_back=0"),
-                  {"--json", &o->json, "print JSON"},
-                  threads_option("worker threads")},
-      .run = [o, systems] { return evaluate(*o, systems); },
-      .footer = fixed_text("For instance:\n  ingot eval runs/digits\n  ingot eval runs/digits/best.safetensors --json\n"
-                           "  ingot eval runs/table --set data.file=new.csv --set data.held_back=0")};
+  return {.name = "eval",
+          .about = "How good a trained model is",
+          .options = {{.name = "MODEL",
+                       .target = &o->model,
+                       .about = "a model's file, or the folder of its run",
+                       .required = true},
+                      set_option(o->sets, "test with other data: --set data.file=new.csv --set data.held_back=0"),
+                      {"--json", &o->json, "print JSON"},
+                      threads_option("worker threads")},
+          .run = [o, systems] { return evaluate(*o, systems); },
+          .footer = fixed_text("For instance:\n  ingot eval runs/digits\n  ingot eval model.safetensors --json\n"
+                               "  ingot eval runs/table --set data.file=new.csv --set data.held_back=0")};
 }
 
 Command predict_command(const Systems& systems) {

@@ -7,7 +7,6 @@
 #include "gates/varint.h"
 #include "ingot/base/text.h"
 #include "ingot/gates/circuit_io.h"
-#include "io/crc.h"
 
 namespace ingot::gates {
 namespace {
@@ -20,7 +19,7 @@ void put_raw(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-uint64_t take(io::Source& source, uint64_t most, const char* what) {
+uint64_t take(ByteSource& source, uint64_t most, const char* what) {
   uint64_t number = 0;
   for (int shift = 0; shift < 63; shift += 7) {
     const auto byte = source.read<uint8_t>();
@@ -33,11 +32,11 @@ uint64_t take(io::Source& source, uint64_t most, const char* what) {
 }
 
 // A count of things of which each takes so many bytes at least: no more than the file can hold.
-uint64_t take_count(io::Source& source, uint64_t bytes_each, const char* what) {
+uint64_t take_count(ByteSource& source, uint64_t bytes_each, const char* what) {
   return take(source, std::min(kMostGates, source.left() / bytes_each), what);
 }
 
-CellRule take_cell(io::Source& source) {
+CellRule take_cell(ByteSource& source) {
   const auto number = [&](const char* what) { return static_cast<int32_t>(take(source, INT32_MAX, what)); };
   CellRule rule{.channels = number("channels of the cell")};
   rule.border = take(source, 1, "the kind of border") == 0 ? Border::kZero : Border::kWrap;
@@ -53,7 +52,7 @@ CellRule take_cell(io::Source& source) {
 
 bool is_binary(std::string_view bytes) { return bytes.starts_with(kMagic.substr(0, kMarkBytes)); }
 
-Circuit read_binary(io::Source& source, std::string_view bytes) {
+Circuit read_binary(ByteSource& source, std::string_view bytes) {
   char magic[4];
   source.read(magic, sizeof magic);
   if (magic[kMarkBytes] != kMagic[kMarkBytes])
@@ -63,7 +62,7 @@ Circuit read_binary(io::Source& source, std::string_view bytes) {
   if (source.left() < sizeof crc) source.fail("it ends too early: the file is cut off");
   const std::string_view body = bytes.substr(0, bytes.size() - sizeof crc);
   std::memcpy(&crc, bytes.data() + body.size(), sizeof crc);
-  if (crc != io::crc32c(body)) source.fail("its checksum is wrong: the file is damaged or cut off");
+  if (crc != crc32c(body)) source.fail("its checksum is wrong: the file is damaged or cut off");
 
   Circuit circuit;
   circuit.name.resize(take_count(source, 1, "the length of the name"));
@@ -109,7 +108,7 @@ std::string to_binary(const Circuit& circuit) {
     own++;
   }
   for (const uint32_t output : circuit.outputs) put_varint(out, output);
-  put_raw(out, io::crc32c(out));
+  put_raw(out, crc32c(out));
   return out;
 }
 

@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 // is left is small in every circuit, so that a file of millions of other things is none.
 class JsonReader final : public Json::json_sax_t {
  public:
-  JsonReader(const io::Source& source, std::string_view text) : source_(source) {
+  JsonReader(const ByteSource& source, std::string_view text) : source_(source) {
     const auto commas = static_cast<uint64_t>(std::count(text.begin(), text.end(), ','));
     gates_.reserve(std::min(kMostGates, commas / 3 + 1));  // two in a gate, one behind it
     Json::sax_parse(text, this);
@@ -111,7 +111,7 @@ class JsonReader final : public Json::json_sax_t {
     return true;
   }
 
-  const io::Source& source_;
+  const ByteSource& source_;
   std::vector<Gate> gates_;
   std::vector<uint32_t> outputs_;
   std::vector<Level> levels_;
@@ -119,7 +119,7 @@ class JsonReader final : public Json::json_sax_t {
   Json file_;
 };
 
-Circuit read(io::Source& source, std::string_view bytes) {
+Circuit read(ByteSource& source, std::string_view bytes) {
   Circuit circuit;
   if (is_binary(bytes)) {
     circuit = read_binary(source, bytes);
@@ -139,25 +139,25 @@ Circuit read(io::Source& source, std::string_view bytes) {
 }
 
 Circuit parse(std::string_view bytes, const std::string& name) {
-  io::MemorySource source("circuit", std::as_bytes(std::span(bytes)), name);
+  MemorySource source("circuit", std::as_bytes(std::span(bytes)), name);
   return read(source, bytes);
 }
 
 }  // namespace
 
-const Json& member(const io::Source& source, const Json& object, const char* key, const std::string& where) {
+const Json& member(const ByteSource& source, const Json& object, const char* key, const std::string& where) {
   if (!object.is_object()) source.fail(where + " is no object");
   const auto found = object.find(key);
   if (found == object.end()) source.fail(where + " has no \"" + key + "\"");
   return *found;
 }
 
-const Json& array(const io::Source& source, const Json& value, const std::string& where) {
+const Json& array(const ByteSource& source, const Json& value, const std::string& where) {
   if (!value.is_array()) source.fail(where + " is no list");
   return value;
 }
 
-uint64_t whole_number(const io::Source& source, const Json& value, uint64_t most, const std::string& where) {
+uint64_t whole_number(const ByteSource& source, const Json& value, uint64_t most, const std::string& where) {
   if (!value.is_number_unsigned()) source.fail(where + " is no whole number, or negative");
   const auto number = value.get<uint64_t>();
   if (number > most) source.fail(where + " is " + std::to_string(number) + " — at most " + std::to_string(most));

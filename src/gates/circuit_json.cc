@@ -13,12 +13,12 @@ namespace {
 using Json = nlohmann::json;
 constexpr const char* kFormat = "ingot circuit";
 
-const std::string& text(const io::Source& source, const Json& value, const std::string& where) {
+const std::string& text(const ByteSource& source, const Json& value, const std::string& where) {
   if (!value.is_string()) source.fail(where + " is no text");
   return value.get_ref<const std::string&>();
 }
 
-Function function_named(const io::Source& source, const std::string& text, const std::string& where) {
+Function function_named(const ByteSource& source, const std::string& text, const std::string& where) {
   static const auto kByName = [] {
     std::unordered_map<std::string, Function> map;
     for (int f = 0; f < kFunctions; f++) map.emplace(name(static_cast<Function>(f)), static_cast<Function>(f));
@@ -33,14 +33,14 @@ Function function_named(const io::Source& source, const std::string& text, const
   return found->second;
 }
 
-void refuse_others(const io::Source& source, const Json& object, std::initializer_list<std::string_view> known,
+void refuse_others(const ByteSource& source, const Json& object, std::initializer_list<std::string_view> known,
                    const std::string& where) {
   for (const auto& [key, value] : object.items())
     if (std::find(known.begin(), known.end(), key) == known.end())
       source.fail(where + " has a key " + in_quotes(key) + " that the format does not know");
 }
 
-CellRule read_cell(const io::Source& source, const Json& cell) {
+CellRule read_cell(const ByteSource& source, const Json& cell) {
   const std::string where = "its cell rule";
   const auto count = [&](const char* key, bool required) -> int32_t {
     if (!required && !cell.contains(key)) return 0;
@@ -66,7 +66,7 @@ CellRule read_cell(const io::Source& source, const Json& cell) {
 
 }  // namespace
 
-Gate read_gate(const io::Source& source, const Json& gate, size_t index) {
+Gate read_gate(const ByteSource& source, const Json& gate, size_t index) {
   const std::string where = "gate " + std::to_string(index);
   if (!gate.is_array() || gate.size() != 3) source.fail(where + " is no list of three: [\"xor\", 0, 1]");
   return {function_named(source, text(source, gate[0], where + "'s function"), where),
@@ -74,7 +74,7 @@ Gate read_gate(const io::Source& source, const Json& gate, size_t index) {
           static_cast<uint32_t>(whole_number(source, gate[2], UINT32_MAX, where + "'s second signal"))};
 }
 
-Circuit read_json(const io::Source& source, const Json& file, std::vector<Gate> gates, std::vector<uint32_t> outputs) {
+Circuit read_json(const ByteSource& source, const Json& file, std::vector<Gate> gates, std::vector<uint32_t> outputs) {
   const std::string where = "the file";
   const Json* format = file.contains("format") ? &file["format"] : nullptr;
   if (format == nullptr || *format != kFormat)

@@ -15,7 +15,7 @@ using Layer = std::span<const Gate>;
 
 class PortReader {
  public:
-  PortReader(const io::Source& source, std::span<const Gate> gates) : source_(source), gates_(gates) {}
+  PortReader(const ByteSource& source, std::span<const Gate> gates) : source_(source), gates_(gates) {}
 
   Circuit read(const Json& file) {
     channels_ = whole_number(source_, member(source_, file, "channels", "the file"), kMostInputs / 9, "\"channels\"");
@@ -83,7 +83,7 @@ class PortReader {
     return signals;
   }
 
-  const io::Source& source_;
+  const ByteSource& source_;
   std::span<const Gate> gates_;
   uint64_t channels_ = 0;
   Circuit circuit_ = {};
@@ -91,7 +91,7 @@ class PortReader {
 
 }  // namespace
 
-Gate read_port_gate(const io::Source& source, const Json& gate, size_t index) {
+Gate read_port_gate(const ByteSource& source, const Json& gate, size_t index) {
   const std::string where = "gate " + std::to_string(index) + " of a layer";
   const auto field = [&](const char* key, uint64_t most) {
     return static_cast<uint32_t>(
@@ -100,7 +100,7 @@ Gate read_port_gate(const io::Source& source, const Json& gate, size_t index) {
   return {static_cast<Function>(field("op", 15)), field("wire_a", UINT32_MAX), field("wire_b", UINT32_MAX)};
 }
 
-Circuit read_port(const io::Source& source, const Json& file, std::span<const Gate> gates) {
+Circuit read_port(const ByteSource& source, const Json& file, std::span<const Gate> gates) {
   return PortReader(source, gates).read(file);
 }
 

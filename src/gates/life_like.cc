@@ -5,7 +5,6 @@
 #include "ingot/base/error.h"
 #include "ingot/base/text.h"
 #include "ingot/gates/circuit_io.h"
-#include "io/source.h"
 
 namespace ingot::gates {
 namespace {

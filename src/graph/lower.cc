@@ -9,6 +9,7 @@
 #include "graph/slabs.h"
 #include "ingot/base/error.h"
 #include "ingot/base/memory.h"
+#include "kernels/cost.h"
 #include "ops/call.h"
 
 namespace ingot::graph {
@@ -135,9 +136,9 @@ class Lowering {
       const double flops = flops_of(graph_, n);
       r.flops += flops;
       if (n.op->tile != nullptr) {
-        r.cost_ns += static_cast<double>(graph_.symbol(n.first).numel()) * n.op->weight / 8;
+        r.cost_ns += static_cast<double>(graph_.symbol(n.first).numel()) * n.op->weight / cost::kWarmAdditions;
       } else if (n.op->role == OpRole::kProduct) {
-        r.cost_ns += flops / 60;
+        r.cost_ns += flops / cost::kWarmFlops;
       } else if (n.op->view == nullptr) {
         std::vector<const Tensor*> in;
         const Tensor none{};
@@ -148,7 +149,7 @@ class Lowering {
         r.cost_ns += estimate_cost(prepare({*n.op, in, *n.attrs}, block), outs, n.count);
       }
     }
-    r.cost_ns = std::max(r.cost_ns, r.bytes / 40);
+    r.cost_ns = std::max(r.cost_ns, r.bytes / cost::kWarmBytes);
   }
 
   void build_op(const Group& g, Record& r) {

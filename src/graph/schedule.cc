@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "kernels/cost.h"
+
 namespace ingot::graph {
 namespace {
 
-constexpr double kWorthSharing = 1500;  // ns of a record
-constexpr double kWorthWaking = 15000;  // ns of a program
-constexpr int kMostRanks = 8;           // for larger teams only one way to share a record out is looked at
+constexpr int kMostRanks = 8;  // for larger teams only one way to share a record out is looked at
 
 }  // namespace
 
@@ -45,15 +45,15 @@ void schedule(Program& program, const std::vector<std::unique_ptr<Kernel>>& kern
   program.threads = 1;
   for (Record& r : program.records) r.wide = r.barrier = false;
   double total = 0;
-  for (const Record& r : program.records) total += r.cost_ns >= kWorthSharing ? r.cost_ns : 0;
+  for (const Record& r : program.records) total += r.cost_ns >= cost::kRecordWorthSharing ? r.cost_ns : 0;
   const bool every = share_every_step;
-  if (threads <= 1 || (total < kWorthWaking && !every)) return;
+  if (threads <= 1 || (total < cost::kPlanWorthWaking && !every)) return;
   program.threads = threads;
   Window window(threads);
   for (size_t i = 0; i < program.records.size(); i++) {
     Record& r = program.records[i];
     const Kernel& kernel = *kernels[i];
-    r.wide = (every || r.cost_ns >= kWorthSharing) && r.kind != Record::Kind::kCheck;
+    r.wide = (every || r.cost_ns >= cost::kRecordWorthSharing) && r.kind != Record::Kind::kCheck;
     // Of the ways to share it out, the first that needs no barrier; else the first of all.
     std::vector<Split> ways = r.wide ? kernel.splits() : std::vector<Split>();
     if (!ways.empty()) r.split = ways[0];

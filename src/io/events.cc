@@ -4,7 +4,6 @@
 
 #include "ingot/base/error.h"
 #include "ingot/io/io.h"
-#include "io/crc.h"
 #include "io/source.h"
 
 namespace ingot::io {

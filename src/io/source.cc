@@ -8,21 +8,6 @@
 
 namespace ingot::io {
 
-void Source::fail(const std::string& what) const {
-  throw Error(ErrorKind::kFile, std::string(format_) + ": " + name_ + ": " + what);
-}
-
-void Source::read(void* out, size_t bytes) {
-  if (bytes > left())
-    fail("it ends too early: " + std::to_string(bytes) + " bytes should follow byte " + std::to_string(position_) +
-         ", but only " + std::to_string(left()) + " do");
-  if (bytes == 0) return;
-  take(out, bytes);
-  position_ += bytes;
-}
-
-void MemorySource::take(void* out, size_t bytes) { std::memcpy(out, bytes_.data() + position(), bytes); }
-
 FileSource::FileSource(const char* format, const std::string& path) : Source(format, path), file_(format, path) {
   set_size(file_.size());
 }

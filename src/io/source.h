@@ -1,13 +1,12 @@
-// What readers read from: bytes in order, and how many there are.
+// What readers of tensors read from: a file, or memory; and tensors out of it.
 #pragma once
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
-#include <string_view>
 
+#include "ingot/base/bytes.h"
 #include "ingot/base/file.h"
 #include "ingot/base/tensor.h"
 
@@ -15,54 +14,7 @@ namespace ingot::io {
 
 static_assert(std::endian::native == std::endian::little, "the formats are little-endian, and so must the machine be");
 
-/// Bytes that come in order; `format` and `name` begin every Error about them.
-class Source {
- public:
-  Source(const char* format, std::string name, uint64_t size = 0)
-      : format_(format), name_(std::move(name)), size_(size) {}
-  virtual ~Source() = default;
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
-
-  uint64_t size() const { return size_; }
-  uint64_t left() const { return size_ - position_; }
-  uint64_t position() const { return position_; }
-  const char* format() const { return format_; }
-  const std::string& name() const { return name_; }
-  /// The next bytes; an Error if there are not so many.
-  void read(void* out, size_t bytes);
-  /// The next bytes as an integer.
-  template <class T>
-  T read() {
-    T value;
-    read(&value, sizeof value);
-    return value;
-  }
-  /// Throws "format: name: what".
-  [[noreturn]] void fail(const std::string& what) const;
-
- protected:
-  virtual void take(void* out, size_t bytes) = 0;
-  void set_size(uint64_t size) { size_ = size; }
-
- private:
-  const char* format_;
-  std::string name_;
-  uint64_t size_, position_ = 0;
-};
-
-/// Memory that somebody else keeps.
-class MemorySource : public Source {
- public:
-  MemorySource(const char* format, std::span<const std::byte> bytes, std::string name = "memory")
-      : Source(format, std::move(name), bytes.size()), bytes_(bytes) {}
-
- protected:
-  void take(void* out, size_t bytes) override;
-
- private:
-  std::span<const std::byte> bytes_;
-};
+using Source = ByteSource;
 
 /// A regular file.
 class FileSource : public Source {

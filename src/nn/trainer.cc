@@ -66,17 +66,24 @@ Metric accuracy_metric() {
           }};
 }
 
+const EpochResult* best_epoch(std::span<const EpochResult> history) {
+  const EpochResult* best = nullptr;
+  for (const EpochResult& e : history)
+    if (e.best) best = &e;
+  return best;
+}
+
 void Sums::clear(size_t metric_count) {
   samples = 0;
   loss = 0;
   metrics.assign(metric_count, 0);
 }
 
-void Sums::add(std::span<const Tensor> results, int64_t count) {
+void Sums::add(std::span<const Tensor> results, size_t losses, int64_t count) {
   const double n = static_cast<double>(count);
   samples += n;
   loss += n * results[0].item<double>();
-  for (size_t i = 0; i < metrics.size(); i++) metrics[i] += n * results[i + 1].item<double>();
+  for (size_t i = 0; i < metrics.size(); i++) metrics[i] += n * results[i + losses].item<double>();
 }
 
 void Sums::mean(Scores& into) const {
@@ -95,21 +102,25 @@ AveragedWeights::~AveragedWeights() {
 
 // Before the first update there is nothing to average.
 void AveragedWeights::swap() {
-  if (!trainer_.updates.averages().defined() || trainer_.updates.steps() == 0) return;
-  const Tensor &a = trainer_.slab.values(), &b = trainer_.updates.averages();
-  auto* bytes = static_cast<std::byte*>(a.raw());
-  std::swap_ranges(bytes, bytes + a.numel() * static_cast<int64_t>(size_of(a.dtype())),
-                   static_cast<std::byte*>(b.raw()));
+  if (!trainer_.updates().averages().defined() || trainer_.updates().steps() == 0) return;
+  for (const auto& l : trainer_.learning) {
+    const Tensor &a = l->slab.values(), &b = l->updates.averages();
+    auto* bytes = static_cast<std::byte*>(a.raw());
+    std::swap_ranges(bytes, bytes + a.numel() * static_cast<int64_t>(size_of(a.dtype())),
+                     static_cast<std::byte*>(b.raw()));
+  }
 }
 
-Trainer::Impl::Impl(Module& the_model, BatchFunction the_function, const Optimizer& optimizer,
+Learning::Learning(const Learner& learner, const UpdateOptions& options)
+    : slab(learner.part.trainable_parameters()), updates(slab, learner.optimizer, options), base_lr(updates.lr()) {}
+
+Trainer::Impl::Impl(Module& the_model, BatchFunction the_function, const std::vector<Learner>& learners,
                     TrainerOptions the_options)
-    : model(the_model),
-      function(std::move(the_function)),
-      options(std::move(the_options)),
-      slab(model.trainable_parameters()),
-      updates(slab, optimizer, {.accumulate = options.accumulate, .ema = options.ema, .seed = options.seed}),
-      base_lr(updates.lr()) {
+    : model(the_model), function(std::move(the_function)), options(std::move(the_options)) {
+  if (learners.empty()) throw Error("trainer: no learners — give at least a part of the model and its optimiser");
+  for (const Learner& l : learners)
+    learning.push_back(std::make_unique<Learning>(
+        l, UpdateOptions{.accumulate = options.accumulate, .ema = options.ema, .seed = options.seed}));
   if (options.epochs < 0) throw Error("trainer: epochs are 0 or more");
   if (options.patience < 0) throw Error("trainer: patience is 0 (never stop early) or more epochs");
   if (!options.schedule) options.schedule = schedule::constant();
@@ -118,12 +129,17 @@ Trainer::Impl::Impl(Module& the_model, BatchFunction the_function, const Optimiz
   *evaluation_seed.data<int64_t>() = 0;
 }
 
-// The loss and the metrics, and behind them the result, if it is asked for and there is one. Whatever else the function
+// The losses and the metrics, and behind them the result, if it is asked for and there is one. Whatever else the function
 // gives is dropped: a plan computes only what is handed out.
 std::vector<NamedTensor> Trainer::Impl::judge(const data::Batch& batch, bool with_result) const {
   const std::vector<NamedTensor> given = function(batch);
-  if (given.empty()) throw Error("trainer: the function returns nothing — it must return the loss");
+  const size_t losses = learning.size();
+  if (given.size() < losses)
+    throw Error("trainer: the function returns " +
+                (given.empty() ? "nothing" : std::to_string(given.size()) + " results") + " — it must return the loss" +
+                (losses == 1 ? std::string() : "es of all " + std::to_string(losses) + " learners first"));
   std::vector<NamedTensor> all{{"loss", given[0].tensor}};
+  all.insert(all.end(), given.begin() + 1, given.begin() + static_cast<ptrdiff_t>(losses));
   const Tensor* result = find(given, "result");
   const Tensor fixed = result == nullptr ? Tensor() : stop_gradient(*result);
   for (const Metric& m : options.metrics) {
@@ -146,8 +162,10 @@ std::vector<NamedTensor> Trainer::Impl::judge(const data::Batch& batch, bool wit
 TrainStep Trainer::Impl::make_step(std::span<const InputSpec> fields) {
   const std::vector<InputSpec> inputs_of(fields.begin(), fields.end());
   if (!model.training()) model.train();  // else parts that the user put into evaluation mode stay there
-  return TrainStep([&](std::span<const Tensor> in) { return judge(batch_of(fields, in), false); }, updates, inputs_of,
-                   options.plan);
+  std::vector<Updates*> updates_of;
+  for (const auto& l : learning) updates_of.push_back(&l->updates);
+  return TrainStep([&](std::span<const Tensor> in) { return judge(batch_of(fields, in), false); }, updates_of,
+                   inputs_of, options.plan);
 }
 
 Plan Trainer::Impl::make_evaluation(std::span<const InputSpec> fields) {
@@ -174,28 +192,38 @@ Plan Trainer::Impl::make_prediction(std::span<const InputSpec> x) {
 }
 
 void Trainer::Impl::train_batch(const data::Batch& batch, int64_t total_updates) {
-  updates.set_lr(static_cast<float>(base_lr * options.schedule(updates.steps(), total_updates)));
+  const double share = options.schedule(updates().steps(), total_updates);
+  for (const auto& l : learning) l->updates.set_lr(static_cast<float>(l->base_lr * share));
   TrainStep& step = made_for(steps, batch, inputs);
   batch_loss = step.run(inputs);
-  sums.add(step.plan().outputs(), batch.size());
+  const std::span<const Tensor> results = step.plan().outputs();
+  sums.add(results, learning.size(), batch.size());
   sums.mean(running);
-  if (!std::isfinite(batch_loss))
+  const auto lost = std::find_if(results.begin(), results.begin() + std::ssize(learning),
+                                 [](const Tensor& loss) { return !std::isfinite(loss.item<double>()); });
+  if (lost != results.begin() + std::ssize(learning))
     throw Error(ErrorKind::kNumeric,
-                "trainer: the loss is " + std::to_string(batch_loss) + " in epoch " + std::to_string(epoch + 1) +
-                    ", batch " + std::to_string(position.batch) +
+                "trainer: the loss is " + std::to_string(lost->item<double>()) + " in epoch " +
+                    std::to_string(epoch + 1) + ", batch " + std::to_string(position.batch) +
                     " — lower the learning rate, clip gradients (clip_norm), or look for such numbers in the data; "
                     "PlanOptions::check_numerics names the step that made it");
 }
 
-// Is this epoch the best so far? Keeps count of those that are not.
-bool Trainer::Impl::judge_epoch(const Scores& scores) {
+// Adds an epoch and decides whether it is the best so far: the one place that does. Keeps count of those without a
+// better score. What is enough is no worse than the best, and what was learned while training is no judge of an epoch.
+EpochResult& Trainer::Impl::add_epoch(const EpochResult& result) {
+  const Scores& scores = result.tested ? result.test : result.train;
   const bool by_metric = !options.metrics.empty(), higher = by_metric && options.metrics[0].higher_is_better;
   const double now = by_metric ? scores.metrics[0] : scores.loss;
   const bool better = std::isnan(best) ? !std::isnan(now) : higher ? now > best : now < best;
   if (better) best = now;
   worse_epochs = better ? 0 : worse_epochs + 1;
-  return better;
+  EpochResult& added = history.emplace_back(result);
+  added.best = better || std::isnan(best) || !result.tested || has_enough();
+  return added;
 }
+
+bool Trainer::Impl::has_enough() const { return options.enough && !history.empty() && options.enough(history); }
 
 void Trainer::Impl::keep_best_weights(const std::vector<NamedTensor>& weights) {
   if (best_weights.empty())
@@ -204,9 +232,9 @@ void Trainer::Impl::keep_best_weights(const std::vector<NamedTensor>& weights) {
     for (size_t i = 0; i < weights.size(); i++) copy_into(best_weights[i].tensor, weights[i].tensor);
 }
 
-Trainer::Trainer(Module& model, BatchFunction function, const Optimizer& optimizer, TrainerOptions options,
+Trainer::Trainer(Module& model, BatchFunction function, const std::vector<Learner>& learners, TrainerOptions options,
                  std::nullptr_t)
-    : impl_(std::make_unique<Impl>(model, std::move(function), optimizer, std::move(options))) {}
+    : impl_(std::make_unique<Impl>(model, std::move(function), learners, std::move(options))) {}
 
 Trainer::Trainer(Layer& model, Loss loss, const Optimizer& optimizer, TrainerOptions options)
     : Trainer(
@@ -218,7 +246,7 @@ Trainer::Trainer(Layer& model, Loss loss, const Optimizer& optimizer, TrainerOpt
             const Tensor value = weight == nullptr ? loss(result, b["y"]) : loss(result, b["y"], *weight);
             return std::vector<NamedTensor>{{"loss", value}, {"result", result}};
           },
-          optimizer, std::move(options), nullptr) {}
+          {{model, optimizer}}, std::move(options), nullptr) {}
 Trainer::~Trainer() = default;
 
 bool Trainer::fit(data::Loader& train, data::Loader* test) {
@@ -243,7 +271,7 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
                   .batches = train.batches(),
                   .loss = t.batch_loss,
                   .mean = t.running,
-                  .lr = t.updates.lr(),
+                  .lr = t.updates().lr(),
                   .samples_per_second = t.speed()});
       if (stop_.exchange(false)) return false;
     }
@@ -252,17 +280,16 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
                        .train = t.running,
                        .test = {},
                        .tested = test != nullptr,
-                       .lr = t.updates.lr(),
+                       .lr = t.updates().lr(),
                        .seconds = t.seconds,
                        .samples_per_second = t.speed()};
     t.sums.clear(t.options.metrics.size());
     t.seconds = 0;
     if (test != nullptr) result.test = evaluate(*test);
     if (test == &train) train.seek(t.position);
-    result.best = t.judge_epoch(test != nullptr ? result.test : result.train);
-    if (result.best && t.options.keep_best) t.keep_best_weights(weights());
-    t.history.push_back(result);
-    if (on_epoch) on_epoch(result);
+    const EpochResult& added = t.add_epoch(result);
+    if (added.best && t.options.keep_best) t.keep_best_weights(weights());
+    if (on_epoch) on_epoch(added);
     if (stop_.exchange(false)) return done();
   }
   return true;
@@ -278,9 +305,9 @@ Scores Trainer::evaluate(data::Loader& loader, const std::function<void(const da
   int64_t& seed = *impl_->evaluation_seed.data<int64_t>();
   for (seed = 0; const data::Batch* batch = loader.next(); seed++) {
     const std::span<const Tensor> results = made_for(impl_->evaluations, *batch, inputs).run(inputs);
-    sums.add(results, batch->size());
+    sums.add(results, impl_->learning.size(), batch->size());
     if (!each) continue;
-    if (results.size() == sums.metrics.size() + 1)
+    if (results.size() == sums.metrics.size() + impl_->learning.size())
       throw Error("trainer: there is no result to hand out — the function must return one called \"result\"");
     each(*batch, results.back());
   }
@@ -299,17 +326,9 @@ const Tensor& Trainer::predict(const Tensor& x) {
 }
 
 const std::vector<EpochResult>& Trainer::history() const { return impl_->history; }
-bool Trainer::has_enough() const {
-  return impl_->options.enough && !impl_->history.empty() && impl_->options.enough(impl_->history);
-}
+bool Trainer::has_enough() const { return impl_->has_enough(); }
 const std::vector<NamedTensor>& Trainer::best_weights() const { return impl_->best_weights; }
-const EpochResult* Trainer::best_epoch() const {
-  const EpochResult* best = nullptr;
-  for (const EpochResult& e : impl_->history)
-    if (e.best) best = &e;
-  return best;
-}
-const Updates& Trainer::updates() const { return impl_->updates; }
+const Updates& Trainer::updates() const { return impl_->updates(); }
 
 TrainStep& Trainer::step_for(const data::Loader& loader) { return impl_->steps.get(loader.fields()); }
 
@@ -317,7 +336,8 @@ void Trainer::restore_best() {
   if (impl_->best_weights.empty())
     throw Error("trainer: there are no best weights — set keep_best, and train an epoch first");
   impl_->model.load_state_dict(impl_->best_weights);
-  if (impl_->updates.averages().defined()) copy_into(impl_->updates.averages(), impl_->slab.values());
+  for (const auto& l : impl_->learning)
+    if (l->updates.averages().defined()) copy_into(l->updates.averages(), l->slab.values());
 }
 
 }  // namespace ingot::nn

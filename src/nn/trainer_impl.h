@@ -16,20 +16,29 @@ struct Sums {
   std::vector<double> metrics;
 
   void clear(size_t metric_count);
-  /// `results`: a batch's mean loss and metrics.
-  void add(std::span<const Tensor> results, int64_t count);
+  /// `results`: a batch's mean losses, of which the first counts, and metrics.
+  void add(std::span<const Tensor> results, size_t losses, int64_t count);
   void mean(Scores& into) const;
 };
 
+/// A Learner at work.
+struct Learning {
+  Learning(const Learner& learner, const UpdateOptions& options);
+  ParameterSlab slab;
+  Updates updates;
+  float base_lr;
+};
+
 struct Trainer::Impl {
-  Impl(Module& model, BatchFunction function, const Optimizer& optimizer, TrainerOptions options);
+  Impl(Module& model, BatchFunction function, const std::vector<Learner>& learners, TrainerOptions options);
 
   TrainStep make_step(std::span<const InputSpec> fields);
   Plan make_evaluation(std::span<const InputSpec> fields);
   Plan make_prediction(std::span<const InputSpec> x);
   std::vector<NamedTensor> judge(const data::Batch& batch, bool with_result) const;
   void train_batch(const data::Batch& batch, int64_t total_updates);
-  bool judge_epoch(const Scores& scores);
+  EpochResult& add_epoch(const EpochResult& result);
+  bool has_enough() const;
   void keep_best_weights(const std::vector<NamedTensor>& weights);
 
   Module& model;
@@ -37,9 +46,8 @@ struct Trainer::Impl {
   Tensor evaluation_seed = Tensor::empty({}, kI64);  // what random layers draw from there
   BatchFunction function;
   TrainerOptions options;
-  ParameterSlab slab;
-  Updates updates;
-  float base_lr;
+  std::vector<std::unique_ptr<Learning>> learning;
+  Updates& updates() const { return learning[0]->updates; }  // whose counters are those of all
   // One plan per batch shape: a run has few, and who predicts on many shapes keeps the latest.
   ShapeCache<TrainStep> steps{[this](auto fields) { return make_step(fields); }};
   ShapeCache<Plan> evaluations{[this](auto fields) { return make_evaluation(fields); }};

@@ -111,17 +111,41 @@ std::vector<EpochResult> history_of(const Tensor& table, int64_t metrics) {
   return history;
 }
 
+// The first learner's names have no number.
+std::string number_of(size_t learner) { return learner == 0 ? "" : "." + std::to_string(learner); }
+
+// What each learner keeps.
+template <class F>
+void for_each_slab(const Trainer::Impl& t, F f) {
+  for (size_t i = 0; i < t.learning.size(); i++) {
+    const std::string number = number_of(i);
+    const Learning& l = *t.learning[i];
+    if (l.updates.state().defined()) f("optimizer.state" + number, l.updates.state());
+    if (l.updates.averages().defined()) f("averages" + number, l.updates.averages());
+    if (t.options.accumulate > 1) f("gradients" + number, l.slab.gradients());
+  }
+}
+
+std::string optimizers_of(const Trainer::Impl& t) {
+  std::string names;
+  for (const auto& l : t.learning) names += (names.empty() ? "" : ", ") + l->updates.optimizer().name();
+  return names;
+}
+
 }  // namespace
 
 std::vector<NamedTensor> Trainer::weights() {
   std::vector<NamedTensor> all = impl_->model.state_dict();
-  const Tensor &values = impl_->slab.values(), &averages = impl_->updates.averages();
-  if (averages.defined() && impl_->averaging == 0 && impl_->updates.steps() > 0)
+  if (impl_->averaging > 0 || impl_->updates().steps() == 0) return all;
+  for (const auto& l : impl_->learning) {
+    const Tensor &values = l->slab.values(), &averages = l->updates.averages();
+    if (!averages.defined()) continue;
     for (NamedTensor& t : all)
       if (t.tensor.shares_storage(values)) {
         const ptrdiff_t at = static_cast<std::byte*>(t.tensor.raw()) - static_cast<std::byte*>(values.raw());
         t.tensor = averages.view(static_cast<std::byte*>(averages.raw()) + at, t.tensor.shape(), t.tensor.strides());
       }
+  }
   return all;
 }
 
@@ -131,25 +155,24 @@ TrainingState Trainer::state() {
   TrainingState state;
   for (NamedTensor& p : impl_->model.state_dict()) state.tensors.push_back({"model." + p.name, p.tensor});
   for (const NamedTensor& c : t.model.carried_tensors()) state.tensors.push_back({"carried." + c.name, c.tensor});
-  if (t.updates.state().defined()) state.tensors.push_back({"optimizer.state", t.updates.state()});
-  if (t.updates.averages().defined()) state.tensors.push_back({"averages", t.updates.averages()});
-  if (t.options.accumulate > 1) state.tensors.push_back({"gradients", t.slab.gradients()});
+  for_each_slab(t, [&](const std::string& name, const Tensor& slab) { state.tensors.push_back({name, slab}); });
   for (const NamedTensor& b : t.best_weights) state.tensors.push_back({"best." + b.name, b.tensor});
   state.tensors.push_back({"history", history_table(t.history, static_cast<int64_t>(t.options.metrics.size()))});
   state.values = {{"format", kFormat},
-                  {"optimizer", t.updates.optimizer().name()},
+                  {"optimizer", optimizers_of(t)},
                   {"accumulate", std::to_string(t.options.accumulate)},
-                  {"lr", exact_text(t.updates.lr())},
                   {"epoch", std::to_string(t.epoch)},
                   {"position.epoch", std::to_string(t.position.epoch)},
                   {"position.batch", std::to_string(t.position.batch)},
-                  {"updates", std::to_string(t.updates.steps())},
-                  {"batches", std::to_string(t.updates.batches())},
+                  {"updates", std::to_string(t.updates().steps())},
+                  {"batches", std::to_string(t.updates().batches())},
                   {"sum.samples", exact_text(t.sums.samples)},
                   {"sum.loss", exact_text(t.sums.loss)},
                   {"seconds", exact_text(t.seconds)},
                   {"best", exact_text(t.best)},
                   {"worse_epochs", std::to_string(t.worse_epochs)}};
+  for (size_t i = 0; i < t.learning.size(); i++)
+    state.values["lr" + number_of(i)] = exact_text(t.learning[i]->updates.lr());
   for (size_t i = 0; i < t.sums.metrics.size(); i++)
     state.values["metric." + t.options.metrics[i].name] = exact_text(t.sums.metrics[i]);
   return state;
@@ -166,7 +189,7 @@ void Trainer::load_state(const TrainingState& state) {
       throw Error(std::string("training state: ") + key + " was " + values.text(key) + " and is " + now +
                   " now — a run goes on with what it began with");
   };
-  require_same("optimizer", t.updates.optimizer().name());
+  require_same("optimizer", optimizers_of(t));
   require_same("accumulate", std::to_string(t.options.accumulate));
   // Everything is read and checked before anything changes.
   const int64_t metrics = static_cast<int64_t>(t.options.metrics.size());
@@ -177,16 +200,16 @@ void Trainer::load_state(const TrainingState& state) {
   for (const Metric& m : t.options.metrics) sums.metrics.push_back(values.real("metric." + m.name));
   const data::Position position{values.count("position.epoch"), values.count("position.batch")};
   const int64_t epoch = values.count("epoch"), steps = values.count("updates"), batches = values.count("batches");
-  const double seconds = values.real("seconds"), lr = values.real("lr"), best = values.real("best");
+  const double seconds = values.real("seconds"), best = values.real("best");
   const int64_t worse_epochs = values.count("worse_epochs");
+  std::vector<float> rates;
+  for (size_t i = 0; i < t.learning.size(); i++) rates.push_back(static_cast<float>(values.real("lr" + number_of(i))));
   std::vector<std::pair<Tensor, Tensor>> copies;
   const auto take = [&](const std::string& name, const Tensor& into) {
     if (into.defined()) copies.emplace_back(into, same(state, name, into));
   };
   for (const NamedTensor& c : t.model.carried_tensors()) take("carried." + c.name, c.tensor);
-  take("optimizer.state", t.updates.state());
-  take("averages", t.updates.averages());
-  if (t.options.accumulate > 1) take("gradients", t.slab.gradients());
+  for_each_slab(t, take);
   std::vector<NamedTensor> best_weights;  // in the model's order, whatever the file's is
   if (t.options.keep_best && !with_prefix(state, "best.").empty())
     for (const NamedTensor& w : t.model.state_dict())
@@ -195,8 +218,10 @@ void Trainer::load_state(const TrainingState& state) {
   t.model.load_state_dict(with_prefix(state, "model."));
   for (const auto& [into, from] : copies) copy_into(into, from);
   t.best_weights = std::move(best_weights);
-  t.updates.set_counters(steps, batches);
-  t.updates.set_lr(static_cast<float>(lr));
+  for (size_t i = 0; i < t.learning.size(); i++) {
+    t.learning[i]->updates.set_counters(steps, batches);
+    t.learning[i]->updates.set_lr(rates[i]);
+  }
   t.epoch = epoch;
   t.position = position;
   t.sums = std::move(sums);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ingot/base/error.h"
+#include "ingot/ops/own_op.h"
 #include "ingot/recipe/description.h"
 #include "ingot/recipe/system.h"
 #include "recipe/core_types.h"
@@ -43,9 +44,11 @@ std::vector<Section> core_sections() {
       {"train",
        "how long and in which portions",
        {{"epochs", Kind::kInteger, "10", "passes over the data", 1, 1e6},
-        {"batch", Kind::kInteger, "32",
-         "samples per step; a single one that is left over at the end of an epoch is left out", 1, 1e6, nullptr,
-         Change::kFixed},
+        {"batch", Kind::kIntegerOrAuto, "32",
+         "samples per step; a single one that is left over at the end of an epoch is left out. \"auto\": as many as "
+         "suit "
+         "this machine's caches and memory, with at least 16 batches in an epoch; config.toml has the number",
+         1, 1e6, nullptr, Change::kFixed},
         {"batches", Kind::kInteger, "0", "batches in an epoch; 0: all samples once", 0, kInfinity, nullptr,
          Change::kFixed},
         {"seed", Kind::kInteger, "0", "of initial weights, order, augmentation and dropout", 0, kInfinity, nullptr,
@@ -54,8 +57,7 @@ std::vector<Section> core_sections() {
         {"accumulate", Kind::kInteger, "1", "batches whose mean gradient makes one update", 1, 1e6, nullptr,
          Change::kFixed},
         {"ema", Kind::kNumber, "0.0", "decay of averaged weights, which are then tested and kept; 0: none", 0, 1},
-        {"patience", Kind::kInteger, "0",
-         "epochs without a better result before it stops, with the best weights; 0: never stops early", 0},
+        {"patience", Kind::kInteger, "0", "epochs without a better result before it stops; 0: never stops early", 0},
         {"prefetch", Kind::kInteger, "2", "batches made ahead by a thread", 0, 1024}}},
       {"output",
        "what is written and printed",
@@ -108,6 +110,7 @@ std::span<const Key> top_keys() {
 }
 
 Catalogue::Catalogue(Systems systems) : systems_(std::move(systems)) {
+  for (const System* system : systems_) add_ops(system->ops);
   add_rows(layers_, core_layers(), "");
   add_rows(losses_, core_losses(), "");
   add_rows(sources_, core_sources(), "");
@@ -184,7 +187,9 @@ std::string Catalogue::document() const {
       "begin with.\n"
       "Every key can be changed on the command line: `--set train.epochs=3`, `--set model.layers.0.out=64`. A run's "
       "folder\n"
-      "keeps the complete description as `config.toml`. Paths are relative to the file; `recipe:NAME` is a file inside "
+      "keeps the complete description as `config.toml`, and in `model.safetensors` the weights of the epoch that "
+      "tested "
+      "best (of the last one, if nothing is held back). Paths are relative to the file; `recipe:NAME` is a file inside "
       "the\n"
       "program. At the top of a file may stand:\n\n";
   out += keys_markdown(top_keys());

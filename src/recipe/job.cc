@@ -4,6 +4,7 @@
 
 #include "ingot/base/error.h"
 #include "ingot/base/threads.h"
+#include "recipe/auto_batch.h"
 #include "recipe/core_types.h"
 
 namespace ingot::recipe {
@@ -54,6 +55,7 @@ Job::Job(Description d, const PlanOptions& plan, const TrainedNet* trained)
   const Settings settings = description.settings("train"), of_data = description.settings("data");
   const Settings of_loss = description.settings("loss");
   if (settings.integer("threads") > 0) set_threads(static_cast<int>(settings.integer("threads")));
+  if (settings.value("batch").type == Value::Type::kText) choose_batch(trained);
   const int64_t seed = kind != nullptr && kind->seed != nullptr ? kind->seed(description) : settings.integer("seed");
 
   const Catalogue& catalogue = *description.catalogue;
@@ -78,6 +80,27 @@ Job::Job(Description d, const PlanOptions& plan, const TrainedNet* trained)
   if (settings.number("ema") >= 1) settings.fail("ema", "\"ema\" must be below 1");
   placed("data", [&] { make_loaders(seed); });
   placed("optimizer", [&] { make_trainer(loss, seed, plan); });
+}
+
+// Data and layers may depend on the batch, so a job of another size is asked, and everything is made anew: as if the
+// number had been given.
+void Job::choose_batch(const TrainedNet* trained) {
+  constexpr int64_t kSize = 32;
+  Value& batch = *description.root.find("train")->find("batch");
+  const auto set = [&, place = batch.place](int64_t number) {
+    batch = number;
+    batch.place = place;
+  };
+  set(kSize);
+  const Job sized(description, {.threads = 1}, trained);
+  BatchChoice choice;
+  try {
+    choice = recipe::choose_batch(sized);
+  } catch (const Error& e) {
+    description.settings("train").fail("batch", e.what(), e.kind());
+  }
+  set(choice.batch);
+  batch_reason = std::move(choice.why);
 }
 
 void Job::make_loaders(int64_t seed) {
@@ -113,7 +136,6 @@ void Job::make_trainer(const nn::Loss& loss, int64_t seed, const PlanOptions& pl
                              .metrics = metrics,
                              .plan = plan};
   if (kind != nullptr && kind->enough != nullptr) options.enough = kind->enough(description);
-  stops_early_ = options.patience > 0 || options.enough != nullptr;
   options.keep_best = true;
   trainer = std::make_unique<nn::Trainer>(*model, loss, make_optimizer(description.section("optimizer")), options);
 }
@@ -125,8 +147,6 @@ void Job::placed(const char* section, const std::function<void()>& make) const {
     description.settings(section).fail(e);
   }
 }
-
-bool Job::keeps_best() const { return stops_early_ && test != nullptr; }
 
 std::vector<std::string> Job::metric_names() const {
   std::vector<std::string> names;

@@ -13,6 +13,7 @@ namespace {
 const char* kind_name(Kind kind) {
   switch (kind) {
     case Kind::kInteger: return "integer";
+    case Kind::kIntegerOrAuto: return "integer or \"auto\"";
     case Kind::kNumber: return "number";
     case Kind::kBoolean: return "true or false";
     case Kind::kText: return "text";
@@ -33,10 +34,12 @@ bool every(const Value& v, bool (*fits)(const Value&)) {
 bool is_integer(const Value& v) { return v.type == Value::Type::kInteger; }
 bool is_number(const Value& v) { return v.type == Value::Type::kNumber || is_integer(v); }
 bool is_text(const Value& v) { return v.type == Value::Type::kText; }
+bool is_auto(const Value& v) { return is_text(v) && v.text == "auto"; }
 
 bool fits(const Value& v, Kind kind) {
   switch (kind) {
     case Kind::kInteger: return is_integer(v);
+    case Kind::kIntegerOrAuto: return is_integer(v) || is_auto(v);
     case Kind::kNumber: return is_number(v);
     case Kind::kBoolean: return v.type == Value::Type::kBoolean;
     case Kind::kText:

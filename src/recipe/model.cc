@@ -151,7 +151,7 @@ Model load_model(const std::string& file_or_run, Systems systems) {
   Model m;
   m.path_ = file_or_run;
   if (is_run(file_or_run)) {
-    for (const char* name : {"/model.safetensors", "/best.safetensors"})
+    for (const char* name : {"/best.safetensors", "/model.safetensors"})  // the former: training is under way
       if (m.path_ = file_or_run + name; is_file(m.path_)) break;
     if (!is_file(m.path_))
       throw Error(ErrorKind::kFile,

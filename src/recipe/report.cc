@@ -32,19 +32,11 @@ double deciding_score(const Report& r, const nn::EpochResult& e, bool tested) {
   return r.metrics.empty() ? scores.loss : metric_of(scores, 0);
 }
 
+// The epoch that the trainer took for the best, if it has a score to show.
 int best_epoch(const Report& r) {
-  const bool tested = any_tested(r), higher = !r.metrics.empty() && r.metrics[0].higher_is_better;
-  int best = -1;
-  double best_score = kNone;
-  for (size_t i = 0; i < r.epochs.size(); i++) {
-    const double score = deciding_score(r, r.epochs[i], tested);
-    if (!std::isfinite(score)) continue;
-    if (best < 0 || (higher ? score > best_score : score < best_score)) {
-      best = static_cast<int>(i);
-      best_score = score;
-    }
-  }
-  return best;
+  const nn::EpochResult* best = nn::best_epoch(r.epochs);
+  if (best == nullptr || !std::isfinite(deciding_score(r, *best, any_tested(r)))) return -1;
+  return static_cast<int>(best - r.epochs.data());
 }
 
 std::vector<ReportFact> verdict_of(const Report& r) {
@@ -138,7 +130,7 @@ std::string epoch_table(const Report& r) {
 
 std::string curves_section(const Report& r) {
   if (r.epochs.empty()) return {};
-  const int best = best_epoch(r);
+  const int best = any_tested(r) ? best_epoch(r) : -1;
   std::string charts;
   for (size_t m = 0; m < r.metrics.size(); m++) {
     LineChart c = curves(r, heading_of(r.metrics[m].name), [m](const nn::Scores& s) { return metric_of(s, m); });

@@ -20,13 +20,6 @@
 namespace ingot::recipe {
 namespace {
 
-const nn::EpochResult* best_of(const std::vector<nn::EpochResult>& history) {
-  const nn::EpochResult* best = nullptr;
-  for (const nn::EpochResult& e : history)
-    if (e.best) best = &e;
-  return best;
-}
-
 class OneRun {
  public:
   OneRun(Job& job, RunFolder& folder, Progress& progress, const RunOptions& options)
@@ -56,7 +49,11 @@ class OneRun {
     progress_.begin({train.integer("epochs"), names_, kind_->test_name()});
     progress_.say(bold(printable(job_.description.name)) + "  " + printable(job_.data.about));
     progress_.say(fmt::format("{} parameters, folder {}", grouped(job_.model->parameter_count()), folder_.path()));
+    if (!job_.batch_reason.empty())
+      progress_.say(fmt::format("batch {}: {}", train.integer("batch"), job_.batch_reason));
     Value event = record({{"event", "begin"}, {"folder", folder_.path()}, {"resumed", resumed}});
+    event.set("batch", train.integer("batch"));
+    if (!job_.batch_reason.empty()) event.set("batch_reason", job_.batch_reason);
     kind_->begin_event(event);
     progress_.event(event);
     if (resumed && folder_.has("checkpoint.safetensors")) {
@@ -160,31 +157,32 @@ class OneRun {
 
   Outcome finish() {
     save();
-    const bool restores = job_.keeps_best() && !job_.trainer->has_enough();  // what is enough is no worse than the best
-    if (restores) job_.trainer->restore_best();
+    job_.trainer->restore_best();
     const Outcome outcome = kind_->finish();
     if (outcome == Outcome::kAgain) return outcome;
     io::save_safetensors(folder_.file("model.safetensors"), job_.trainer->weights(), job_.metadata());
+    folder_.remove("best.safetensors");  // the model has them now
     const bool report = job_.description.settings("output").flag("report");
     if (report)
       io::write_file(folder_.file("report.html"), make_report(job_, options_.command, texts_, kind_.get()).html());
-    say_end(restores, report);
+    const nn::EpochResult& best = *job_.trainer->best_epoch();
+    say_end(best, report);
     Value event = record({{"event", "end"}, {"folder", folder_.path()}, {"epochs", epochs_done()}});
+    event.set("best_epoch", best.epoch);
     kind_->end_event(event);
     progress_.event(event);
     return outcome;
   }
 
-  void say_end(bool restored, bool report) {
+  void say_end(const nn::EpochResult& best, bool report) {
     progress_.say("");
-    if (const nn::EpochResult* best = best_of(job_.trainer->history()); best != nullptr) {
-      const nn::Scores& scores = best->tested ? best->test : best->train;
-      const std::string reached =
-          names_.empty() ? fmt::format("loss {:.5f}", scores.loss) : metric_text(names_[0], scores.metrics[0]);
-      progress_.say(fmt::format("best    {} after epoch {}", bold(reached), best->epoch));
-    }
+    const nn::Scores& scores = best.tested ? best.test : best.train;
+    const std::string reached =
+        names_.empty() ? fmt::format("loss {:.5f}", scores.loss) : metric_text(names_[0], scores.metrics[0]);
+    progress_.say(best.tested ? fmt::format("best    {} after epoch {}", bold(reached), best.epoch)
+                              : fmt::format("last    {} while training epoch {}", bold(reached), best.epoch));
     progress_.say(
-        fmt::format("model   {}{}", folder_.file("model.safetensors"), restored ? " (the best epoch's weights)" : ""));
+        fmt::format("model   {} (the weights after epoch {})", folder_.file("model.safetensors"), best.epoch));
     kind_->say_end();
     if (report) progress_.say(fmt::format("report  {}", folder_.file("report.html")));
   }
@@ -219,7 +217,7 @@ Run run_job(std::unique_ptr<Job> job, RunFolder folder, Progress& progress, cons
 
 Description KindOfRun::next() const { throw Error(ErrorKind::kInternal, "recipe: this kind of job has no next run"); }
 
-const nn::EpochResult* Run::best() const { return best_of(history); }
+const nn::EpochResult* Run::best() const { return nn::best_epoch(history); }
 
 Recipe Recipe::parse(const std::string& name, std::string text, Systems systems) {
   Recipe out;

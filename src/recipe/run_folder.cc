@@ -135,8 +135,10 @@ void RunFolder::keep_metrics(int64_t epoch) {
                    }));
 }
 
+void RunFolder::remove(const std::string& name) const { fs::remove(file(name)); }
+
 void RunFolder::forget_checkpoint() const {
-  for (const char* name : {"checkpoint.safetensors", "best.safetensors"}) fs::remove(file(name));
+  for (const char* name : {"checkpoint.safetensors", "best.safetensors"}) remove(name);
 }
 
 }  // namespace ingot::recipe

@@ -174,6 +174,9 @@ Report make_report(Job& job, const std::string& command, const std::vector<Repor
                     {machine.simd, "instructions"},
                     {std::to_string(threads()), "threads"},
                     {format_bytes(machine.ram_bytes), "memory"}};
+  if (!job.batch_reason.empty())
+    report.machine.push_back(
+        {fmt::format("{}: {}", job.description.settings("train").integer("batch"), job.batch_reason), "batch"});
   return report;
 }
 

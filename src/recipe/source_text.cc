@@ -43,8 +43,11 @@ DataSource load_text(const SourceRequest& r) {
   out.shuffle = !s.flag("continuous");
   out.task.rows = out.shuffle ? 0 : r.batch;
   out.train = std::make_unique<data::TokenDataset>(tokens(0, text.size() - held), length, out.shuffle ? 0 : r.batch);
+  // A test without a state to go on with takes the rows that there is text for.
+  const int64_t rows = std::max<int64_t>(1, (static_cast<int64_t>(held) - 1) / length);
   if (held > 0)
-    out.test = std::make_unique<data::TokenDataset>(tokens(text.size() - held, text.size()), length, r.batch);
+    out.test = std::make_unique<data::TokenDataset>(tokens(text.size() - held, text.size()), length,
+                                                    out.shuffle ? std::min(r.batch, rows) : r.batch);
   return out;
 }
 

@@ -1,7 +1,9 @@
-// A stranger's system: a layer, a kind of job and a command of its own, handed over to recipes.
+// A stranger's system: an op, a layer, a kind of job and a command of its own, handed over to recipes.
 #include <ingot/ingot.h>
+#include <ingot/ops/own_op.h>
 #include <ingot/recipe.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -12,11 +14,25 @@ namespace {
 using namespace ingot;
 using namespace ingot::recipe;
 
+// The op: loud, but not too loud.
+struct Limit {
+  static constexpr int kInputs = 1;
+  template <class T>
+  static T run(T x, const T*) {
+    return x / (1 + std::abs(x) / 16);
+  }
+};
+const Op kLimit = own_elementwise<Limit>(
+    {.name = "limit", .signature = "limit(x)", .doc = "x / (1 + |x| / 16).", .gradient = [](Gradient& g) {
+       g.set(0, divide(g.dy(), square(add(multiply(abs(g.in()), 1.0 / 16), 1.0))));
+     }});
+const Op* const kOps[] = {&kLimit};
+
 // The layer: x multiplied by a number that is learned.
 struct Louder : nn::Layer {
   explicit Louder(double start) : volume(full({1}, start)) {}
   void parts(nn::Parts& p) override { p("volume", volume); }
-  Tensor forward(const Tensor& x) override { return x * volume; }
+  Tensor forward(const Tensor& x) override { return call(kLimit, {x * volume}); }
   Tensor volume;
 };
 
@@ -65,8 +81,13 @@ layers = [{ type = "louder", start = 2.0 }, { type = "flatten" }, { type = "line
 epochs = 2
 )toml"}};
 
-const System kSystem{
-    .name = "loud", .about = "a stranger's", .layers = kLayers, .jobs = kJobs, .commands = kCommands, .files = kFiles};
+const System kSystem{.name = "loud",
+                     .about = "a stranger's",
+                     .ops = kOps,
+                     .layers = kLayers,
+                     .jobs = kJobs,
+                     .commands = kCommands,
+                     .files = kFiles};
 
 // What the run tells is heard.
 struct Ear : Progress {
@@ -83,6 +104,7 @@ int main(int, char** arguments) {
   Ear ear;
   const Run run = Recipe::load("loud", {&kSystem}).set("output.report=false").run(folder, ear);
   if (run.outcome != Outcome::kDone || !ear.said || !ear.loud || run.best()->test.metrics[0] < 0.5) return 1;
+  if (find_op("limit") != &kLimit) return 4;
   auto model = load_model(folder, {&kSystem});
   if (model.predict(full({1, 8, 8}, 0)).probabilities.size() != 10) return 2;
   try {

@@ -226,24 +226,34 @@ MachineInfo machine(uint64_t l2, uint64_t l3) {
 TEST(RecommendedBatch, FollowsItsRule) {
   constexpr double kMiB = 1 << 20;
   const MachineInfo desktop = machine(1 << 20, 32 << 20), small = machine(256 << 10, 0), silent = machine(0, 0);
-  EXPECT_EQ(recommended_batch(16 * 1024, 0, 1, desktop), 64) << "1 MiB of L2";
-  EXPECT_EQ(recommended_batch(16 * 1024 + 1, 0, 1, desktop), 32);
-  EXPECT_EQ(recommended_batch(16 * 1024, 0, 4, desktop), 256) << "every worker brings its L2";
-  EXPECT_EQ(recommended_batch(16 * 1024, 8 * kMiB, 1, desktop), 512) << "as many bytes as are fixed";
-  EXPECT_EQ(recommended_batch(16 * 1024, 1000 * kMiB, 1, desktop), 1024) << "but half of L3 at most";
-  EXPECT_EQ(recommended_batch(16 * 1024, 1000 * kMiB, 1, small), 16) << "no L3: no more than L2";
-  EXPECT_EQ(recommended_batch(16 * 1024, 0, 4, silent), 64) << "256 KiB each if nothing is known";
-  EXPECT_EQ(recommended_batch(1e12, 0, 1, desktop), 8);
-  EXPECT_EQ(recommended_batch(0, 0, 1, desktop), 4096);
-  EXPECT_NE(error_of([&] { recommended_batch(-1, 0, 1, desktop); }), "no error");
-  EXPECT_NE(error_of([&] { recommended_batch(1, 0, 0, desktop); }), "no error");
+  EXPECT_EQ(recommended_batch({16 * 1024, 0}, 1, desktop), 64) << "1 MiB of L2";
+  EXPECT_EQ(recommended_batch({16 * 1024 + 1, 0}, 1, desktop), 32);
+  EXPECT_EQ(recommended_batch({16 * 1024, 0}, 4, desktop), 256) << "every worker brings its L2";
+  EXPECT_EQ(recommended_batch({16 * 1024, 8 * kMiB}, 1, desktop), 512) << "as many bytes as are fixed";
+  EXPECT_EQ(recommended_batch({16 * 1024, 1000 * kMiB}, 1, desktop), 1024) << "but half of L3 at most";
+  EXPECT_EQ(recommended_batch({16 * 1024, 1000 * kMiB}, 1, small), 16) << "no L3: no more than L2";
+  EXPECT_EQ(recommended_batch({16 * 1024, 0}, 4, silent), 64) << "256 KiB each if nothing is known";
+  EXPECT_EQ(recommended_batch({1e12, 0}, 1, desktop), 8);
+  EXPECT_EQ(recommended_batch({0, 0}, 1, desktop), 4096);
+  MachineInfo full = desktop;
+  full.free_bytes = 1 << 20;
+  EXPECT_EQ(recommended_batch({100 * 1024, 0}, 1, full), 4) << "half of what is free";
+  EXPECT_EQ(recommended_batch({1 << 20, 0}, 1, full), 1);
+  EXPECT_EQ(
+      error_of([&] {
+        recommended_batch({1.5 * kMiB, 0}, 1, full);
+      }),
+      "recommended_batch: a step on one sample takes 1.5 MiB, and 1.0 MiB of memory are free — use smaller samples "
+      "or layers");
+  EXPECT_NE(error_of([&] { recommended_batch({-1, 0}, 1, desktop); }), "no error");
+  EXPECT_NE(error_of([&] { recommended_batch({1, 0}, 0, desktop); }), "no error");
 }
 
 TEST(RecommendedBatch, NeverGrowsWithTheBytes) {
   for (const uint64_t l3 : {uint64_t{0}, uint64_t{4} << 20, uint64_t{64} << 20}) {
     int64_t last = 4096;
     for (double bytes = 1; bytes < 1e9; bytes *= 1.3) {
-      const int64_t batch = recommended_batch(bytes, 1e6, 2, machine(512 << 10, l3));
+      const int64_t batch = recommended_batch({bytes, 1e6}, 2, machine(512 << 10, l3));
       EXPECT_LE(batch, last);
       EXPECT_GE(batch, 8);
       EXPECT_EQ(batch & (batch - 1), 0) << "a power of two";

@@ -1,6 +1,6 @@
 #include "fuzz.h"
+#include "ingot/base/bytes.h"
 #include "ingot/gates/circuit_io.h"
-#include "io/crc.h"
 
 namespace {
 
@@ -8,7 +8,7 @@ namespace {
 std::string sealed(std::span<const std::byte> body) {
   std::string text("IGC\1", 4);
   text.append(reinterpret_cast<const char*>(body.data()), body.size());
-  const uint32_t crc = ingot::io::crc32c(text);
+  const uint32_t crc = ingot::crc32c(text);
   return text.append(reinterpret_cast<const char*>(&crc), sizeof crc);
 }
 

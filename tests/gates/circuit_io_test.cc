@@ -7,8 +7,8 @@
 #include <array>
 #include <filesystem>
 
+#include "ingot/base/bytes.h"
 #include "ingot/io/io.h"
-#include "io/crc.h"
 #include "tests/error_of.h"
 #include "tests/gates/export_samples.h"
 
@@ -112,7 +112,7 @@ TEST(CircuitFiles, HostileJsonGetsASentence) {
 // A compact file with its checksum right, whatever it says.
 std::string sealed(std::string body) {
   body.insert(0, std::string("IGC\1", 4));
-  const uint32_t crc = io::crc32c(body);
+  const uint32_t crc = crc32c(body);
   return body.append(reinterpret_cast<const char*>(&crc), sizeof crc);
 }
 

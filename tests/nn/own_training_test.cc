@@ -185,6 +185,79 @@ TEST(Trainer, AWeightInTheBatchIsInTheLoss) {
   EXPECT_EQ(run(true), run(false));
 }
 
+// Two parts of a model, each with a loss and an optimiser of its own.
+struct Rivals {
+  explicit Rivals(const Plane& plane, const nn::TrainerOptions& options)
+      : loader(plane.set, {.batch = 50, .shuffle = true, .seed = 4}),
+        trainer(
+            net, [this](const data::Batch& b) { return losses(b); },
+            {{net.a, optim::Sgd{.lr = 0.05f, .momentum = 0.5}}, {net.b, optim::Adam{.lr = 0.02f}}}, options) {}
+  std::vector<Tensor> losses(const data::Batch& b) {
+    const Tensor result = net.forward(b.x, b["side"]);
+    return {nn::mse(result, b.y, b["weight"]), nn::mae(result, b.y, b["weight"])};
+  }
+  std::vector<std::vector<float>> weights() {
+    std::vector<std::vector<float>> all;
+    for (const NamedTensor& t : trainer.weights()) all.push_back(t.tensor.to_vector<float>());
+    return all;
+  }
+  const nn::SeedScope seed{2};
+  TwoInputs net;
+  data::Loader loader;
+  nn::Trainer trainer;
+};
+
+TEST(Trainer, SeveralOptimizersInOneRun) {
+  const Plane plane;
+  Rivals run(plane, {.epochs = 3});
+  EXPECT_TRUE(run.trainer.fit(run.loader));
+
+  const nn::SeedScope seed(2);
+  TwoInputs net;
+  ParameterSlab slab_a(net.a.trainable_parameters()), slab_b(net.b.trainable_parameters());
+  Updates a(slab_a, optim::Sgd{.lr = 0.05f, .momentum = 0.5}), b(slab_b, optim::Adam{.lr = 0.02f});
+  TrainStep step(
+      [&](const Tensor& x, const Tensor& y, const Tensor& side, const Tensor& weight) {
+        const Tensor result = net.forward(x, side);
+        return std::vector<Tensor>{nn::mse(result, y, weight), nn::mae(result, y, weight)};
+      },
+      {&a, &b}, {{50, 2}, {50, 1}, {50, 1}, {50}});
+  data::Loader loader(plane.set, {.batch = 50, .shuffle = true, .seed = 4});
+  double loss = 0;
+  for (int epoch = 0; epoch < 3; epoch++) {
+    loss = 0;
+    for (const data::Batch& batch : loader) loss += step(batch.x, batch.y, batch["side"], batch["weight"]) / 4;
+  }
+  EXPECT_LT(difference(run.net.a.weight, net.a.weight), 1e-6);
+  EXPECT_LT(difference(run.net.b.weight, net.b.weight), 1e-6);
+  EXPECT_NEAR(run.trainer.history().back().train.loss, loss, 1e-4) << "the first one's";
+}
+
+TEST(Trainer, SeveralOptimizersGoOnToTheBit) {
+  const Plane plane;
+  const nn::TrainerOptions options{
+      .epochs = 4, .schedule = schedule::cosine(), .accumulate = 2, .ema = 0.9, .keep_best = true};
+  Rivals whole(plane, options), first(plane, options), second(plane, options);
+  EXPECT_TRUE(whole.trainer.fit(whole.loader));
+  first.trainer.on_batch = [&](const nn::BatchResult& b) {
+    if (b.epoch == 2 && b.batch == 3) first.trainer.stop();
+  };
+  EXPECT_FALSE(first.trainer.fit(first.loader));
+  second.trainer.load_state(first.trainer.state());
+  EXPECT_TRUE(second.trainer.fit(second.loader));
+  EXPECT_EQ(second.weights(), whole.weights());
+  second.trainer.restore_best();
+  EXPECT_EQ(second.weights(), whole.weights()) << "the last epoch's, and the averages are they";
+  Rivals other(plane, {.epochs = 1});
+  EXPECT_REFUSED(other.trainer.load_state(first.trainer.state()), "accumulate was 2 and is 1");
+  EXPECT_EQ(first.trainer.state().values.at("optimizer"), "sgd, adam");
+  TwoInputs net;
+  nn::Trainer one(
+      net, [&](const data::Batch& b) { return mean(net.forward(b.x, b["side"])); },
+      std::vector<nn::Learner>{{net.a, optim::Sgd{}}, {net.b, optim::Adam{}}});
+  EXPECT_REFUSED(one.fit(other.loader), "losses of all 2 learners first");
+}
+
 TEST(Trainer, SaysWhatAFunctionLacks) {
   const Plane plane;
   TwoInputs net;

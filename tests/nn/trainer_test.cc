@@ -362,6 +362,42 @@ TEST(Trainer, RestoresTheBestWeights) {
   EXPECT_NEAR(run.trainer.evaluate(run.test).metrics[0], best, 1e-6);
 }
 
+// A layer whose loss is what it is told, in training and in evaluation.
+struct Told : nn::Layer {
+  Tensor loss = zeros({1}), weight = zeros({1});
+  void parts(nn::Parts& p) override { p("weight", weight), p.buffer("loss", loss); }
+  Tensor forward(const Tensor&) override { return weight * 0.0 + loss; }
+};
+
+// The epochs that are best so far, given their losses.
+std::vector<int64_t> best_of(const std::vector<double>& losses, bool test, nn::TrainerOptions options) {
+  Told net;
+  options.epochs = static_cast<int64_t>(losses.size());
+  options.keep_best = true;
+  nn::Trainer trainer(net, nn::Loss{"told", [](const Tensor& y, const Tensor&) { return mean(y); }, kI64},
+                      optim::Sgd{.lr = 0}, options);
+  data::Loader train(kQuarters.all, {.batch = 100}), held_back(kQuarters.all, {.batch = 100});
+  trainer.on_batch = [&](const nn::BatchResult& b) { fill(net.loss, losses[static_cast<size_t>(b.epoch - 1)]); };
+  std::vector<int64_t> best;
+  trainer.on_epoch = [&](const nn::EpochResult& e) {
+    if (e.best) best.push_back(e.epoch);
+    EXPECT_EQ(trainer.best_epoch()->epoch, best.back());
+    const double kept = trainer.best_weights()[1].tensor.item<double>();
+    EXPECT_EQ(kept, static_cast<float>(losses[static_cast<size_t>(best.back() - 1)])) << "its own weights";
+  };
+  trainer.fit(train, test ? &held_back : nullptr);
+  return best;
+}
+
+TEST(Trainer, DecidesWhichEpochIsBest) {
+  using Epochs = std::vector<int64_t>;
+  EXPECT_EQ(best_of({3, 1, 2, 1, 0.5, 4}, true, {}), (Epochs{1, 2, 5}));
+  EXPECT_EQ(best_of({3, 1, 2}, false, {}), (Epochs{1, 2, 3})) << "nothing was evaluated: the last";
+  EXPECT_EQ(best_of({3, 0, 0, 7}, true, {.enough = [](const auto& all) { return all.size() == 3; }}), (Epochs{1, 2, 3}))
+      << "what is enough is no worse than the best";
+  EXPECT_EQ(best_of({3, 1, 2, 2, 0}, true, {.patience = 2}), (Epochs{1, 2}));
+}
+
 TEST(Trainer, RefusesWithASentence) {
   nn::TrainerOptions options = Training::usual();
   options.schedule = [](int64_t step, int64_t) { return step < 9 ? 1.0 : INFINITY; };

@@ -90,6 +90,12 @@ TEST(DescriptionErrors, PointAtThePlace) {
             "mine.toml:11:10: \"epochs\" must be 1 to 1000000\n"
             "  11 | epochs = 0\n"
             "     |          ^");
+  EXPECT_EQ(error(kGood + "[train]\nbatch = \"atuo\"\n"),
+            "mine.toml:11:9: \"batch\" must be integer or \"auto\"\n"
+            "  11 | batch = \"atuo\"\n"
+            "     |         ^");
+  EXPECT_EQ(error(kGood, {"train.batch=automatic"}),
+            "--set train.batch=automatic: \"batch\" must be integer or \"auto\"");
   EXPECT_EQ(error(kGood + "[train]\nepochs = 3.5\n"),
             "mine.toml:11:10: \"epochs\" must be integer\n"
             "  11 | epochs = 3.5\n"

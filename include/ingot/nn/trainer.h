@@ -56,11 +56,15 @@ struct EpochResult {
   int64_t epoch = 0;    // the first is 1
   Scores train, test;   // test: of the evaluation loader
   bool tested = false;  // was there one?
-  bool best = false;    // the best epoch so far
+  bool best = false;    // the best epoch so far, whose weights are to be kept: see best_epoch()
   float lr = 0;         // of the last update
   double seconds = 0;   // training alone
   double samples_per_second = 0;
 };
+
+/// The epoch whose weights a run is for: the one that was evaluated best, by the first metric or the loss; the last one
+/// if nothing was evaluated, or if options.enough ended the run there. nullptr before the first one.
+const EpochResult* best_epoch(std::span<const EpochResult> history);
 
 struct TrainerOptions {
   int64_t epochs = 10;
@@ -92,6 +96,12 @@ struct TrainingState {
   std::map<std::string, std::string> values;
 };
 
+/// A part of a model, and the optimiser that its trainable parameters follow.
+struct Learner {
+  Module& part;
+  Optimizer optimizer;
+};
+
 class Trainer {
  public:
   /// `model`, and what it is made of, must outlive the trainer; its trainable parameters move into one slab. The loss
@@ -104,7 +114,18 @@ class Trainer {
       : Trainer(model, BatchFunction([f = std::move(function)](const data::Batch& b) mutable {
                   return ingot::detail::as_outputs(f(b));
                 }),
-                optimizer, std::move(options), nullptr) {}
+                {{model, optimizer}}, std::move(options), nullptr) {}
+  /// Several optimisers in one run (actor and critic, generator and discriminator), each for a part of the model with a
+  /// slab of its own: the function's results begin with a loss for each of them, all before any update. The first is
+  /// the one that scores have.
+  template <class F>
+  requires std::invocable<F&, const data::Batch&> Trainer(Module& model, F function,
+                                                          const std::vector<Learner>& learners,
+                                                          TrainerOptions options = {})
+      : Trainer(model, BatchFunction([f = std::move(function)](const data::Batch& b) mutable {
+                  return ingot::detail::as_outputs(f(b));
+                }),
+                learners, std::move(options), nullptr) {}
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
@@ -134,24 +155,25 @@ class Trainer {
   void load_state(const TrainingState& state);
   /// The weights to keep: averaged if there are averages. Names are the model's.
   std::vector<NamedTensor> weights();
-  /// With options.keep_best: the weights of the best epoch so far (by the first metric, or the loss; as evaluated, if
-  /// there is an evaluation), empty before the first one; and putting them into the model.
+  /// With options.keep_best: the weights of the best epoch so far, empty before the first one; and putting them into the
+  /// model, after the state to go on from was saved.
   const std::vector<NamedTensor>& best_weights() const;
   void restore_best();
-  /// The epoch that they are of, whether or not weights are kept; nullptr before the first one.
-  const EpochResult* best_epoch() const;
+  /// The epoch that they are of, whether or not weights are kept.
+  const EpochResult* best_epoch() const { return nn::best_epoch(history()); }
 
   const std::vector<EpochResult>& history() const;
   /// With options.enough: does it say so of the epochs up to the last one?
   bool has_enough() const;
-  const Updates& updates() const;
+  const Updates& updates() const;  // of the first learner, if there are several
   /// The plan of a training step for full batches of a loader, compiled now if need be: to describe and to profile.
   TrainStep& step_for(const data::Loader& loader);
 
   struct Impl;
 
  private:
-  Trainer(Module& model, BatchFunction function, const Optimizer& optimizer, TrainerOptions options, std::nullptr_t);
+  Trainer(Module& model, BatchFunction function, const std::vector<Learner>& learners, TrainerOptions options,
+          std::nullptr_t);
   std::unique_ptr<Impl> impl_;
   std::atomic<bool> stop_ = false;
 };

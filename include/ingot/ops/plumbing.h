@@ -106,14 +106,6 @@ void adam_step_into(const Tensor& new_param, const Tensor& new_m, const Tensor& 
 Tensor max_pool_grad(const Tensor& dy, const Tensor& indices, const Dims& size);
 void max_pool_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& indices, const Dims& size);
 
-/// The largest element of each window of x [n, c, l] or [n, c, h, w], and which of the window's elements it is (u8, row by row; empty without `with_taps`): what a plan makes of max_pool2d when nobody reads its positions.
-std::array<Tensor, 2> max_pool_taps(const Tensor& x, const PoolOptions& options, bool with_taps = true);
-void max_pool_taps_into(const Tensor& y, const Tensor& taps, const Tensor& x, const PoolOptions& options, bool with_taps = true);
-
-/// Gradient of max_pool_taps: each dy [n, c, …] added where its tap is, to [n, c, size…].
-Tensor max_pool_taps_grad(const Tensor& dy, const Tensor& taps, const Dims& size, const PoolOptions& options);
-void max_pool_taps_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& taps, const Dims& size, const PoolOptions& options);
-
 /// Gradient of average pooling: dy [n, c, …] spread over the windows of an input of `size`, to [n, c, size…].
 Tensor avg_pool_grad(const Tensor& dy, const Dims& size, const PoolOptions& options);
 void avg_pool_grad_into(const Tensor& dst, const Tensor& dy, const Dims& size, const PoolOptions& options);
@@ -121,6 +113,16 @@ void avg_pool_grad_into(const Tensor& dst, const Tensor& dy, const Dims& size, c
 /// Gradient of adaptive average pooling: dy [n, c, …] spread over the bins of an input of `size`.
 Tensor adaptive_avg_pool_grad(const Tensor& dy, const Dims& size);
 void adaptive_avg_pool_grad_into(const Tensor& dst, const Tensor& dy, const Dims& size);
+
+// pool taps -----------------------------------------------------------------------------------------------------------
+
+/// The largest element of each window of x [n, c, l] or [n, c, h, w], and which of the window's elements it is (u8, row by row; empty without `with_taps`): what a plan makes of max_pool2d when nobody reads its positions.
+std::array<Tensor, 2> max_pool_taps(const Tensor& x, const PoolOptions& options, bool with_taps = true);
+void max_pool_taps_into(const Tensor& y, const Tensor& taps, const Tensor& x, const PoolOptions& options, bool with_taps = true);
+
+/// Gradient of max_pool_taps: each dy [n, c, …] added where its tap is, to [n, c, size…].
+Tensor max_pool_taps_grad(const Tensor& dy, const Tensor& taps, const Dims& size, const PoolOptions& options);
+void max_pool_taps_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& taps, const Dims& size, const PoolOptions& options);
 
 // recurrent -----------------------------------------------------------------------------------------------------------
 

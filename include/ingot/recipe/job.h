@@ -30,18 +30,17 @@ struct Job {
   std::vector<nn::Metric> metrics;
   std::unique_ptr<data::Loader> train, test;  // test: may be none
   std::unique_ptr<nn::Trainer> trainer;
+  /// Of `batch = "auto"`: why the description has the number that it has now. Empty: a number was given.
+  std::string batch_reason;
 
   std::vector<std::string> metric_names() const;
   /// What samples of text begin with.
   std::string sample_prompt() const;
-  /// Is the result of the run its best epoch, and not its last? So it is where patience, or a rule, decides when to
-  /// stop.
-  bool keeps_best() const;
   /// What a model file says about itself: description and task, enough to use it without anything else.
   io::Metadata metadata() const;
 
  private:
-  bool stops_early_ = false;
+  void choose_batch(const TrainedNet* trained);
   void make_loaders(int64_t seed);
   void make_trainer(const nn::Loss& loss, int64_t seed, const PlanOptions& plan);
   // What goes wrong there is the fault of a section.

@@ -14,6 +14,7 @@ namespace ingot::recipe {
 
 enum class Kind {
   kInteger,
+  kIntegerOrAuto,  // "auto": chosen when the job is made
   kNumber,
   kBoolean,
   kText,

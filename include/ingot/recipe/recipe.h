@@ -27,7 +27,7 @@ struct Run {
   Outcome outcome = Outcome::kDone;  // kDone, kFailed or kCancelled
   std::string folder;
   std::vector<nn::EpochResult> history;
-  /// The best epoch; nullptr if none was finished.
+  /// The best epoch (nn::best_epoch), whose weights model.safetensors holds; nullptr if none was finished.
   const nn::EpochResult* best() const;
 };
 

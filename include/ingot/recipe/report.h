@@ -69,7 +69,7 @@ struct Report {
   /// The large figures at the top. Empty: the best score, the time and the throughput, taken from the epochs.
   std::vector<ReportFact> verdict = {};
 
-  /// Names and directions of the scores in `epochs`; the first decides which epoch is best.
+  /// Names and directions of the scores in `epochs`, which say themselves which of them is best.
   std::vector<nn::Metric> metrics = {};
   std::vector<nn::EpochResult> epochs = {};
   std::string loss_name = "loss";

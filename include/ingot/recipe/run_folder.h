@@ -26,6 +26,8 @@ class RunFolder {
   /// Leaves the lines of epochs up to `epoch` and drops the rest, also what a killed process left half written.
   void keep_metrics(int64_t epoch);
 
+  /// Takes a file away, if it is there.
+  void remove(const std::string& name) const;
   /// Takes away what would be gone on with: training begins anew in the same folder.
   void forget_checkpoint() const;
 
