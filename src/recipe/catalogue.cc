@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ingot/base/error.h"
+#include "ingot/ops/own_op.h"
 #include "ingot/recipe/description.h"
 #include "ingot/recipe/system.h"
 #include "recipe/core_types.h"
@@ -113,6 +114,7 @@ Catalogue::Catalogue(Systems systems) : systems_(std::move(systems)) {
   add_rows(sources_, core_sources(), "");
   sections_ = core_sections();
   for (const System* system : systems_) {
+    add_ops(system->ops);
     add_rows(layers_, system->layers, system->name);
     add_rows(losses_, system->losses, system->name);
     add_rows(sources_, system->sources, system->name);
