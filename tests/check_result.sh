@@ -16,7 +16,7 @@ esac
 if [[ $recipe == *mnist ]] && ! "$ingot" data get mnist >get.txt 2>&1; then
   echo "SKIPPED, there is no MNIST here: $(tail -n 1 get.txt)" && exit 77
 fi
-"$ingot" train "$recipe" "${options[@]}" --out run >log.txt || { tail -n 20 log.txt && fail "$recipe: exit code $?"; }
+"$ingot" train "$recipe" "${options[@]}" --out run >log.txt || { code=$?; tail -n 20 log.txt && fail "$recipe: exit code $code"; }
 "$ingot" eval run --json >result.json
 echo "$recipe: $(cat result.json)"
 python3 -c "

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ingot/base/numbers.h"
 #include "ops/checks.h"
 #include "ops/decoded.h"
 #include "ops/define.h"
@@ -50,6 +51,10 @@ Attention require_attention(const Call& call) {
     fail_argument(
         call, std::to_string(heads) + " heads in " + std::to_string(q.size(2)) + " columns",
         is_packed(call) ? "q, k and v have one width each that the heads divide" : "the heads must divide the columns");
+  const double most = q.dtype() == kF32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  if (!(std::fabs(call.real("scale")) <= most))  // every score would be infinite or no number
+    fail_argument(call, "scale is " + exact_text(call.real("scale")) + ", which " + name(q.dtype()) + " does not hold",
+                  "give a finite number, or 0 for 1/√depth");
   if (!is_packed(call)) {
     for (int i : {1, 2}) {
       require_same_type(call, 0, i);

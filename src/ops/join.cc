@@ -172,9 +172,11 @@ INGOT_OP(concat) = {.name = "concat",
                         [](const Call& call, const Tensor* out) {
                           const int axis = concat_axis(call);
                           for_each_index(out->shape(), [&](const Dims& at) {
-                            Dims from = at;
+                            int64_t place = at[axis];
                             int i = 0;
-                            while (from[axis] >= call.in(i).shape()[axis]) from[axis] -= call.in(i++).shape()[axis];
+                            while (place >= call.in(i).shape()[axis]) place -= call.in(i++).shape()[axis];
+                            Dims from = at;
+                            from[axis] = place;
                             std::memcpy(element_at(*out, at), element_at(call.in(i), from), size_of(out->dtype()));
                           });
                         },

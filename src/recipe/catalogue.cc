@@ -116,6 +116,7 @@ Catalogue::Catalogue(Systems systems) : systems_(std::move(systems)) {
   add_rows(sources_, core_sources(), "");
   sections_ = core_sections();
   for (const System* system : systems_) {
+    add_ops(system->ops);
     add_rows(layers_, system->layers, system->name);
     add_rows(losses_, system->losses, system->name);
     add_rows(sources_, system->sources, system->name);

@@ -1,9 +1,12 @@
 // Wrong input gets a sentence that starts with the op's name, or a right result; never a crash. Valid samples are
 // changed in one place at random; the sanitizers watch what happens.
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
 #include "ingot/base/error.h"
+#include "ingot/ops/ops.h"
+#include "tests/error_of.h"
 #include "tests/ops/harness.h"
 
 namespace ingot::harness {
@@ -129,6 +132,16 @@ TEST_P(TableErrors, HalfPrecisionArrives) {
 }
 
 INGOT_FOR_EVERY_OP(TableErrors);
+
+// A scale that the type does not hold would make every score infinite.
+TEST(AttentionErrors, ScaleBeyondTheType) {
+  const Tensor x = full({1, 2, 3}, 1), wide = full({1, 2, 3}, 1, kF64);
+  for (const double scale : {1e39, -1e300, HUGE_VAL, std::nan("")}) {
+    EXPECT_REFUSED(attention(x, x, x, 1, false, scale), "does not hold") << scale;
+    EXPECT_REFUSED(self_attention(x, 1, false, scale), "does not hold") << scale;
+  }
+  EXPECT_EQ(attention(wide, wide, wide, 1, false, 1e300)[0].at<double>({0, 0, 0}), 1);
+}
 
 }  // namespace
 }  // namespace ingot::harness
