@@ -1,6 +1,5 @@
 // An optimiser of one's own, in a screen: the numbers that it keeps per parameter, and an update written with ops. In a
-// training step the update is compiled with everything else and goes over parameters, gradients and slots in few
-// passes.
+// training step the update is compiled with everything else and goes over parameters, gradients and slots in one pass.
 #include <ingot/ingot.h>
 
 #include <cmath>

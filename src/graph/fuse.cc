@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <queue>
+#include <unordered_map>
 
 #include "graph/tile_program.h"
 #include "ingot/base/error.h"
@@ -14,6 +15,12 @@ constexpr int kMostChain = 48;      // nodes of a chain
 constexpr int64_t kLongRow = 8192;  // rows of more elements are folded by the reduction's own kernel
 
 bool is_elementwise(const Node& n) { return n.kind == NodeKind::kOp && n.op->tile != nullptr && n.count == 1; }
+
+// A copy into memory of the user's that a chain can do on its way.
+bool is_plain_store(const Graph& graph, const Node& n) {
+  return n.kind == NodeKind::kOp && n.op->role == OpRole::kCopy && n.is_store() && n.stores[0].is_contiguous() &&
+         graph.symbol(n.inputs[0]).is_contiguous();
+}
 
 class Fuser {
  public:
@@ -34,6 +41,7 @@ class Fuser {
       if (options_.products && is_plain_product(graph_, n)) g.product = node, g.chain = true;
       add(std::move(g));
     }
+    if (options_.chains) join_stores();
     return in_order();
   }
 
@@ -65,8 +73,10 @@ class Fuser {
     while (far_[static_cast<size_t>(n)] > n) n = far_[static_cast<size_t>(n)];
     return n;
   }
-  // Notes that nodes from `first` to `last`, the latest so far, are in one group (or others between them).
-  void widen(NodeId first, NodeId last) { std::fill(far_.begin() + first, far_.begin() + last + 1, last); }
+  // Notes that nodes from `first` to `last` are in one group (or others between them).
+  void widen(NodeId first, NodeId last) {
+    for (NodeId n = first; n <= last; n++) far_[static_cast<size_t>(n)] = std::max(far_[static_cast<size_t>(n)], last);
+  }
 
   // Does `from` run after any of `targets`, by way of other groups? `floor` is the targets' smallest node.
   bool depends(int from, const std::vector<int>& targets, NodeId floor) {
@@ -87,10 +97,22 @@ class Fuser {
     return false;
   }
 
-  // Can these groups and `node` be one step? Not if something outside would have to run between them.
+  // In a step whose ops go through the elements together, may `later` wait for `earlier`? Only to overwrite, element by
+  // element, what that one read.
+  bool may_wait(const Node& earlier, const Node& later) const {
+    const auto passes = [&](const Node& n) { return is_elementwise(n) || is_plain_store(graph_, n); };
+    if (!passes(earlier) || !passes(later)) return false;
+    for (const Tensor& to : later.stores)
+      if (how_reads(graph_, earlier, to) == Reads::kOtherwise ||
+          (earlier.is_store() && overlaps(earlier.stores[0], to)))
+        return false;
+    return !earlier.is_store() || how_reads(graph_, later, earlier.stores[0]) == Reads::kNot;
+  }
+
+  // Can these groups and `node` (if there is one) be one step? Not if something outside would have to run between them.
   bool can_merge(const std::vector<int>& parts, NodeId node) {
-    NodeId floor = node;
-    size_t nodes = 1;
+    NodeId floor = node >= 0 ? node : groups_[static_cast<size_t>(parts[0])].nodes.front();
+    size_t nodes = node >= 0 ? 1 : 0;
     int products = 0;
     for (const int g : parts) {
       floor = std::min(floor, groups_[static_cast<size_t>(g)].nodes.front());
@@ -113,12 +135,12 @@ class Fuser {
         const NodeId p = graph_.value(r).node;
         if (inside(p) && (v != r || is_plain_product(graph_, n))) legal = false;
       }
-      for (const NodeId a : n.after) legal = legal && !inside(a);
+      for (const NodeId a : n.after) legal = legal && (!inside(a) || may_wait(graph_.node(a), n));
       each_dependency(id, [&](int d) {
         if (legal && std::find(parts.begin(), parts.end(), d) == parts.end()) legal = !depends(d, parts, floor);
       });
     };
-    check(node);
+    if (node >= 0) check(node);
     for (const int g : parts)
       for (const NodeId n : groups_[static_cast<size_t>(g)].nodes) {
         if (legal && parts.size() > 1) check(n);
@@ -131,7 +153,7 @@ class Fuser {
     std::vector<NodeId> all;
     for (const int g : parts)
       all.insert(all.end(), groups_[static_cast<size_t>(g)].nodes.begin(), groups_[static_cast<size_t>(g)].nodes.end());
-    all.push_back(node);
+    if (node >= 0) all.push_back(node);
     std::sort(all.begin(), all.end());
     const auto place = [&](NodeId n) {
       const auto it = std::lower_bound(all.begin(), all.end(), n);
@@ -209,10 +231,66 @@ class Fuser {
       if (from.product >= 0) into.product = from.product;
       from.nodes.clear();
     }
-    into.nodes.push_back(node);
-    group_of_[static_cast<size_t>(node)] = parts[0];
+    if (node >= 0) {
+      into.nodes.push_back(node);
+      group_of_[static_cast<size_t>(node)] = parts[0];
+    }
+    into.chain = true;
     std::sort(into.nodes.begin(), into.nodes.end());
-    widen(into.nodes.front(), node);
+    widen(into.nodes.front(), into.nodes.back());
+  }
+
+  // Chains that store to memory of the user's and read the same operand become one, which reads it once; a copy into
+  // such memory joins the chain that makes the value, or reads what the copy reads. What an optimiser does to a slab is
+  // then one step, however it is written.
+  void join_stores() {
+    std::unordered_map<ValueId, NodeId> readers;  // of a value, in a step that stores
+    for (size_t id = 0; id < graph_.nodes.size(); id++) {
+      const Node& n = graph_.nodes[id];
+      const int g = group_of_[id];
+      if (n.dead || !n.is_store() || g < 0 || !joins_stores(g)) continue;
+      while (join_partner(group_of_[id], readers)) {
+      }
+      for (const NodeId k : groups_[static_cast<size_t>(group_of_[id])].nodes)
+        for (const ValueId v : graph_.node(k).inputs) readers.insert_or_assign(v, k);
+    }
+  }
+
+  // Is it a chain by itself, or a copy that may be part of one?
+  bool joins_stores(int g) const {
+    const Group& group = groups_[static_cast<size_t>(g)];
+    if (group.chain) return group.product < 0 && group.reduction < 0;
+    return is_plain_store(graph_, graph_.node(group.nodes[0]));
+  }
+
+  bool stores(NodeId n) const {
+    const int g = group_of_[static_cast<size_t>(n)];
+    if (g < 0) return false;
+    const std::vector<NodeId>& nodes = groups_[static_cast<size_t>(g)].nodes;
+    return std::any_of(nodes.begin(), nodes.end(), [&](NodeId k) { return graph_.node(k).is_store(); });
+  }
+
+  // Joins a step that stores with another it has to do with, if one is left.
+  bool join_partner(int g, const std::unordered_map<ValueId, NodeId>& readers) {
+    const auto join = [&](NodeId with) {
+      const int p = group_of_[static_cast<size_t>(with)];
+      if (p < 0 || p == g || !joins_stores(p) ||
+          !(shape_of(with) == shape_of(groups_[static_cast<size_t>(g)].nodes[0])) || !can_merge({p, g}, -1))
+        return false;
+      merge({p, g}, -1);
+      return true;
+    };
+    for (const NodeId k : groups_[static_cast<size_t>(g)].nodes) {
+      const Node& n = graph_.node(k);
+      for (const ValueId v : n.inputs) {
+        if (v == kAbsent || !(graph_.symbol(v).shape() == shape_of(k))) continue;
+        if (join(graph_.value(v).node)) return true;
+        if (const auto it = readers.find(v); it != readers.end() && join(it->second)) return true;
+      }
+      for (const NodeId a : n.after)
+        if (stores(a) && join(a)) return true;
+    }
+    return false;
   }
 
   // A reduction of rows, of columns or of everything joins the chain that makes its input.

@@ -1,4 +1,5 @@
 #include "graph/graph.h"
+#include "ops/call.h"
 
 namespace ingot::graph {
 
@@ -79,6 +80,19 @@ uint64_t hash_attrs(const Attrs& attrs) {
     if (a.kind == Attr::Kind::kText) add(std::hash<std::string_view>()(a.text));
   }
   return h | 1;
+}
+
+Reads how_reads(const Graph& graph, const Node& node, const Tensor& memory) {
+  Reads how = Reads::kNot;
+  for (const ValueId v : node.inputs) {
+    if (v == kAbsent) continue;
+    const ValueId root = graph.root(v);
+    const Node& p = graph.producer(root);
+    if (p.kind != NodeKind::kBound || !overlaps(p.bound, memory)) continue;
+    if (v != root || !coincide(p.bound, memory)) return Reads::kOtherwise;
+    how = Reads::kAlike;
+  }
+  return how;
 }
 
 std::vector<int> count_uses(const Graph& graph) {

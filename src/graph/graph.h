@@ -96,6 +96,10 @@ uint64_t hash_attrs(const Attrs& attrs);
 /// Roughly the floating-point operations of one node; 0 for what is no op.
 double flops_of(const Graph& graph, const Node& node);
 
+/// How a node reads `memory` of the user's: not at all, element by element where `memory` has it, or in some other way.
+enum class Reads : uint8_t { kNot, kAlike, kOtherwise };
+Reads how_reads(const Graph& graph, const Node& node, const Tensor& memory);
+
 /// Readers of every value; values that the plan returns count once more.
 std::vector<int> count_uses(const Graph& graph);
 

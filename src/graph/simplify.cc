@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "ingot/ops/ops.h"
+#include "ops/call.h"
 
 namespace ingot {
 extern const Op op_copy;  // what a plan moves elements with
@@ -54,6 +56,39 @@ Attrs of_one_element(const Attrs& fill) {
     if (a.kind == Attr::Kind::kReal) attrs.set(a.name, a.real);
   }
   return attrs;
+}
+
+// Is `memory` written by a node after `id`?
+bool written_after(const Graph& graph, NodeId id, const Tensor& memory) {
+  for (size_t other = static_cast<size_t>(id) + 1; other < graph.nodes.size(); other++)
+    for (const Tensor& t : graph.nodes[other].stores)
+      if (t.defined() && overlaps(t, memory)) return true;
+  return false;
+}
+
+// Whoever reads memory where node `id` stored a value for good reads the value: it need not wait for the memory.
+void read_stored(Graph& graph, NodeId id, Node& reader) {
+  const Node& n = graph.node(id);
+  bool changed = false;
+  for (ValueId& v : reader.inputs) {
+    if (v == kAbsent || graph.producer(v).kind != NodeKind::kBound) continue;
+    for (int k = 0; k < n.count; k++)
+      if (const Tensor* to = n.stored(k), &from = graph.producer(v).bound;
+          to != nullptr && to->is_contiguous() && to->dtype() == from.dtype() && coincide(*to, from) &&
+          !written_after(graph, id, *to)) {
+        v = n.first + k;
+        changed = true;
+        break;
+      }
+  }
+  const auto touches = [&](const Node& a, const Node& b) {  // what b stores
+    return std::any_of(b.stores.begin(), b.stores.end(), [&](const Tensor& to) {
+      const auto meets = [&](const Tensor& t) { return t.defined() && overlaps(t, to); };
+      return to.defined() &&
+             (how_reads(graph, a, to) != Reads::kNot || std::any_of(a.stores.begin(), a.stores.end(), meets));
+    });
+  };
+  if (changed && !touches(reader, n) && !touches(n, reader)) std::erase(reader.after, id);
 }
 
 }  // namespace
@@ -147,20 +182,20 @@ int forward_stores(Graph& graph) {
     Node& p = graph.node(maker);
     const int result = graph.value(v).index;
     if (p.kind != NodeKind::kOp || p.is_view() || p.stored(result) != nullptr) continue;
-    // What must have run before the store must have run before the value is made.
-    if (std::any_of(n.after.begin(), n.after.end(), [&](NodeId a) { return a >= maker; })) continue;
+    const Tensor to = n.stores[0].view(n.stores[0].raw(), graph.symbol(v).shape(),
+                                       contiguous_strides(graph.symbol(v).shape()));  // as the maker sees it
+    // What must have run before the store must have run before the value is made: but an op that works in place may
+    // read what it overwrites.
+    const bool in_place = (p.op->tile != nullptr || p.op->in_place) && how_reads(graph, p, to) != Reads::kOtherwise;
+    if (std::any_of(n.after.begin(), n.after.end(), [&](NodeId a) { return a > maker || (a == maker && !in_place); }))
+      continue;
     bool is_output = false;
     for (const Graph::Output& o : graph.outputs) is_output = is_output || graph.root(o.value) == v;
     if (is_output) continue;
-    const Tensor& to = n.stores[0];
-    bool overwritten = false;  // later: then readers of the value might see what came after it
-    for (size_t other = id + 1; other < graph.nodes.size(); other++)
-      for (const Tensor& t : graph.nodes[other].stores) overwritten = overwritten || overlaps(t, to);
-    if (overwritten) continue;
+    if (written_after(graph, static_cast<NodeId>(id), to)) continue;  // readers of the value might see what came later
     p.stores.resize(static_cast<size_t>(p.count));
-    p.stores[static_cast<size_t>(result)] =
-        to.view(to.raw(), graph.symbol(v).shape(), contiguous_strides(graph.symbol(v).shape()));
-    p.after.insert(p.after.end(), n.after.begin(), n.after.end());
+    p.stores[static_cast<size_t>(result)] = to;
+    std::copy_if(n.after.begin(), n.after.end(), std::back_inserter(p.after), [&](NodeId a) { return a != maker; });
     for (Node& other : graph.nodes)
       for (NodeId& a : other.after)
         if (a == static_cast<NodeId>(id)) a = maker;
@@ -168,6 +203,9 @@ int forward_stores(Graph& graph) {
     n.stores.clear();
     forwarded++;
   }
+  for (Node& n : graph.nodes)
+    for (const NodeId a : std::vector<NodeId>(n.after))
+      if (!n.dead && graph.node(a).is_store()) read_stored(graph, a, n);
   return forwarded;
 }
 

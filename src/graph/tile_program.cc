@@ -142,6 +142,11 @@ const kernels::ChainForm* chain_form(const TileProgram::Instruction& i) {
   return i.type == kF32 ? &i.chain->f32 : i.type == kF64 ? &i.chain->f64 : nullptr;
 }
 
+// May it be one of several that stay in registers?
+bool stays(const TileProgram::Instruction& i) {
+  return i.copies ? i.type == kF32 || i.type == kF64 : chain_form(i) != nullptr;
+}
+
 bool same(const TileProgram::Slot& a, const TileProgram::Slot& b) {
   return a.index == b.index && a.external == b.external;
 }
@@ -166,8 +171,7 @@ void TileProgram::find_chains() {
     Piece piece;
     piece.first = first;
     size_t last = first;
-    while (last < code.size() && last < first + kMostChain && chain_form(code[last]) != nullptr &&
-           code[last].type == code[first].type)
+    while (last < code.size() && last < first + kMostChain && stays(code[last]) && code[last].type == code[first].type)
       last++;
     if (last < first + 2) {
       pieces_.push_back(piece);
@@ -188,6 +192,11 @@ void TileProgram::find_chains() {
       const Instruction& c = code[i];
       const bool first_held = same(c.in[0], held), second_held = c.inputs == 2 && same(c.in[1], held);
       if (!first_held && !second_held) move(ChainStep::Kind::kLoad, c.in[0], (c.scalars & 1) != 0);
+      if (c.copies) {
+        held = c.in[0];
+        move(ChainStep::Kind::kStore, c.out, false);
+        continue;
+      }
       // If both inputs are the value, one of them is read from memory.
       if (first_held && second_held && !held.external) move(ChainStep::Kind::kStore, held, false);
       ChainStep step;

@@ -24,6 +24,7 @@ class TileProgram {
     const char* name = "";
     TileFn fn = nullptr;
     const ChainForms* chain = nullptr;  // null: the op has no form for registers
+    bool copies = false;                // its input, as it is
     DType type = kF32;                  // of the inputs (of a mask: of the others)
     int inputs = 0;
     Slot in[3];
@@ -32,7 +33,7 @@ class TileProgram {
     double params[kMaxAttrs] = {};
     int param_count = 0;
   };
-  static constexpr int kRegisters = 10, kExternals = 16;
+  static constexpr int kRegisters = 10, kExternals = 22;
 
   std::vector<Operand> externals;  // layouts of what is in memory; where it is, each run says
   std::vector<Instruction> code;

@@ -223,6 +223,7 @@ class Verifier {
 
   void check_chain(const Record& r) const {
     check_code(r);
+    check_overwrites(r);
     for (size_t i = static_cast<size_t>(r.chain.first); i < r.operands.size(); i++)
       require(r.operands[i].given() && (r.operands[i].space != Space::kBlock || r.kind == Kind::kFold),
               "a chain's operand is in no memory");
@@ -239,7 +240,8 @@ class Verifier {
     std::vector<int> registers(static_cast<size_t>(c.registers), -1);  // types
     const Dims strides = contiguous_strides(c.shape);
     for (const Chain::Instruction& i : c.code) {
-      require(i.op != nullptr && i.op->tile != nullptr && i.inputs >= 1 && i.inputs <= 3,
+      const bool copies = i.op != nullptr && i.op->role == OpRole::kCopy;
+      require(i.op != nullptr && (i.op->tile != nullptr || copies) && i.inputs >= 1 && i.inputs <= 3,
               "no element-wise instruction");
       std::vector<Tensor> in;
       for (int k = 0; k < i.inputs; k++) {
@@ -255,7 +257,8 @@ class Verifier {
           in.push_back(Tensor::symbolic(this, 0, static_cast<DType>(type), c.shape, strides));
         }
       }
-      require(in.back().dtype() == i.type && i.op->tile(i.type) != nullptr, "an instruction is of another type");
+      require(in.back().dtype() == i.type && (copies || i.op->tile(i.type) != nullptr),
+              "an instruction is of another type");
       const Specs specs = inferred(*i.op, in, *i.attrs);
       const Chain::Slot& out = i.out;
       require(out.index >= 0 && static_cast<size_t>(out.index) < (out.external ? externals : registers.size()),
@@ -266,6 +269,28 @@ class Verifier {
       }
       const Operand& o = r.operands[static_cast<size_t>(c.first + out.index)];
       require(o.written && o.dtype == specs.of[0].dtype && o.shape == c.shape, "a result does not fit its chain");
+    }
+  }
+
+  // What a chain overwrites it has read before, element by element.
+  void check_overwrites(const Record& r) const {
+    const auto at = [&](const Chain::Slot& s) -> const Operand& {
+      return r.operands[static_cast<size_t>(r.chain.first + s.index)];
+    };
+    const auto meets = [](const Operand& a, const Operand& b) {  // of strided ones, elements may lie side by side
+      return a.space != Space::kBlock && a.is_contiguous() && b.is_contiguous() && extent_of(a).meets(extent_of(b));
+    };
+    for (size_t i = 0; i < r.chain.code.size(); i++) {
+      const Chain::Slot& out = r.chain.code[i].out;
+      if (!out.external) continue;
+      for (size_t k = 0; k < r.chain.code.size(); k++)
+        for (int j = 0; j < r.chain.code[k].inputs; j++) {
+          const Chain::Slot& in = r.chain.code[k].in[j];
+          if (!in.external || in.index == out.index || !meets(at(in), at(out))) continue;
+          require(k <= i && at(in).offset == at(out).offset && at(in).shape == at(out).shape &&
+                      at(in).element() == at(out).element(),
+                  "it overwrites what it reads later or elsewhere");
+        }
     }
   }
 

@@ -65,7 +65,6 @@ Tensor Update::slot(int i) const {
 
 Tensor Update::rate() const { return lr_.dtype() == values().dtype() ? lr_ : to(lr_, values().dtype()); }
 
-// The slots first: the new values are usually computed from them, and a plan then needs one pass.
 void Update::set(const Tensor& values, std::initializer_list<Tensor> slots) const {
   int i = 0;
   for (const Tensor& t : slots) copy_into(slot(i++), t);

@@ -29,6 +29,8 @@ std::span<const Op* const> core_ops();
 
 /// The results of a call, by the op's shape rule; throws for inputs that do not fit.
 Specs infer(const Call& call);
+/// True if every index names the same memory in `a` as in `b`.
+bool coincide(const Tensor& a, const Tensor& b);
 /// Checks a destination as `_into` does: shape, type, layout, aliasing.
 void check_destination(const Call& call, const Tensor& dst, const Spec& spec);
 /// Rough nanoseconds of a call on one thread.

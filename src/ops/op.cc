@@ -133,12 +133,12 @@ namespace {
 
 std::string describe(DType dtype, const Dims& shape) { return std::string(name(dtype)) + " " + to_string(shape); }
 
-bool same_layout(const Tensor& a, const Tensor& b) {
+}  // namespace
+
+bool coincide(const Tensor& a, const Tensor& b) {
   return a.raw() == b.raw() && size_of(a.dtype()) == size_of(b.dtype()) && a.shape() == b.shape() &&
          (a.strides() == b.strides() || (a.is_contiguous() && b.is_contiguous()));
 }
-
-}  // namespace
 
 void check_destination(const Call& c, const Tensor& dst, const Spec& spec) {
   if (!dst.defined())
@@ -152,7 +152,7 @@ void check_destination(const Call& c, const Tensor& dst, const Spec& spec) {
                      "write into a plain tensor");
   const bool in_place = c.op.tile != nullptr || c.op.in_place;
   for (int i = 0; i < c.count(); i++) {
-    if (!c.has(i) || (in_place && same_layout(dst, c.in(i))) || !overlaps(dst, c.in(i))) continue;
+    if (!c.has(i) || (in_place && coincide(dst, c.in(i))) || !overlaps(dst, c.in(i))) continue;
     fail_destination(
         c.op,
         "dst " + to_string(dst.shape()) + " overlaps input " + std::to_string(i) + " " + to_string(c.in(i).shape()),

@@ -65,5 +65,101 @@ TEST(PlanSteps, AChainIsOneStep) {
   EXPECT_EQ(plan.bytes().arena, 0u) << "what is in between stays in cache";
 }
 
+// Functions of x that store to a [8, 8] and b [8, 8], and how many steps they take.
+struct InPlace {
+  const char* what;
+  void (*run)(const Tensor& a, const Tensor& b, const Tensor& x);
+  int steps;
+};
+constexpr InPlace kInPlace[] = {
+    {"read and written alike", [](const Tensor& a, const Tensor&, const Tensor& x) { copy_into(a, a * 0.5 + x); }, 1},
+    {"read by another op of the chain",
+     [](const Tensor& a, const Tensor&, const Tensor& x) { copy_into(a, exp(a) * x + tanh(a)); }, 1},
+    {"stored twice",
+     [](const Tensor& a, const Tensor& b, const Tensor& x) {
+       const Tensor next = a * 0.5 + x;
+       copy_into(a, next);
+       copy_into(b, next);
+     },
+     1},
+    {"read again after the new value",
+     [](const Tensor& a, const Tensor& b, const Tensor& x) {
+       const Tensor next = a * 0.5 + x;
+       copy_into(b, b + (next - a) * 0.5);
+       copy_into(a, next);
+     },
+     1},
+    {"two results of one operand",
+     [](const Tensor& a, const Tensor& b, const Tensor& x) {
+       const Tensor first = tanh(x), second = square(x);
+       copy_into(a, first);
+       copy_into(b, second);
+     },
+     1},
+    {"exchanged",
+     [](const Tensor& a, const Tensor& b, const Tensor&) {
+       const Tensor sum = a + b, difference = a - b;
+       copy_into(a, difference);
+       copy_into(b, sum);
+     },
+     1},
+    {"read after it was written",
+     [](const Tensor& a, const Tensor& b, const Tensor& x) {
+       copy_into(a, a + x);
+       copy_into(b, a * b);
+     },
+     1},
+    {"written twice",
+     [](const Tensor& a, const Tensor& b, const Tensor& x) {
+       copy_into(a, a + x);
+       copy_into(b, a * 2.0);
+       copy_into(a, a * x);
+     },
+     -1},
+    {"written across", [](const Tensor& a, const Tensor&, const Tensor& x) { copy_into(a, transpose(a) + x); }, -1},
+    {"read across by another op",
+     [](const Tensor& a, const Tensor& b, const Tensor& x) {
+       const Tensor next = a + x;
+       copy_into(b, transpose(a) * 2.0);
+       copy_into(a, next);
+     },
+     -1},
+    {"shifted by a row",
+     [](const Tensor& a, const Tensor&, const Tensor& x) {
+       copy_into(slice(a, 0, 1, 8, 1), slice(a, 0, 0, 7, 1) + slice(x, 0, 1, 8, 1));
+     },
+     -1},
+    {"a sum of what is overwritten",
+     [](const Tensor& a, const Tensor& b, const Tensor& x) {
+       const Tensor next = a * 0.5 + x;
+       copy_into(b, next - sum(a));
+       copy_into(a, next);
+     },
+     -1},
+    {"a product of what is overwritten",
+     [](const Tensor& a, const Tensor&, const Tensor& x) { copy_into(a, a + matmul(a, x)); }, -1},
+    {"after a product", [](const Tensor& a, const Tensor&, const Tensor& x) { copy_into(a, a + matmul(x, x)); }, 1},
+};
+
+// A chain may overwrite what it reads if it does so element by element; whatever it may not is a step of its own.
+TEST(PlanSteps, ChainsWorkInPlaceWhereElementsMeet) {
+  const Tensor x = uniform({8, 8}, 1, -1, 1);
+  for (const InPlace& c : kInPlace)
+    for (const char* without : {"", "stores", "chains", "gemm_epilogue", "reduce", "in_place", "views"}) {
+      const auto start = [](int seed) { return uniform({8, 8}, seed, -1, 1); };
+      const Tensor a = start(2), b = start(3), want_a = start(2), want_b = start(3);
+      PlanOptions options;
+      if (*without != 0) options.without.emplace_back(without);
+      Plan plan = compile([&](const Tensor& in) { c.run(a, b, in); }, {{8, 8}}, options);
+      if (*without == 0 && c.steps > 0) EXPECT_EQ(plan.step_count(), c.steps) << c.what << "\n" << plan.dump();
+      for (int i = 0; i < 2; i++) {
+        plan.run(x);
+        c.run(want_a, want_b, x);
+        EXPECT_LT(max(abs(a - want_a)).item(), 1e-5f) << c.what << " without " << without << "\n" << plan.dump();
+        EXPECT_LT(max(abs(b - want_b)).item(), 1e-5f) << c.what << " without " << without << "\n" << plan.dump();
+      }
+    }
+}
+
 }  // namespace
 }  // namespace ingot

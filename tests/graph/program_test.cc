@@ -1,7 +1,9 @@
 // verify(Program) finds what is wrong with a program that was sound before it was changed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "graph/cpu/context.h"
 #include "graph/schedule.h"
@@ -225,6 +227,43 @@ TEST_F(Mutations, RecordsOfChainsFoldsAndProducts) {
     if (kind == Record::Kind::kOp) changed(i, [](Record& r) { r.inputs++; });
   }
   EXPECT_GT(tried, 15);
+}
+
+// A chain that works in place reads an element before it overwrites it, and no other.
+TEST(MutationsInPlace, ReadsAfterWritesAndElsewhereAreFound) {
+  const Tensor a = ones({64}), b = ones({64});
+  const Plan plan = compile(
+      [=](const Tensor& x) {
+        const Tensor next = tanh(a) + exp(x);
+        copy_into(b, square(a) - x);
+        copy_into(a, next);
+      },
+      {{64}});
+  const Program& good = executable_of(plan).program;
+  ASSERT_EQ(good.records.size(), 1u) << plan.dump();
+  EXPECT_FALSE(found(good));
+  Program late = good;  // the one that overwrites comes first
+  std::vector<Chain::Instruction>& code = late.records[0].chain.code;
+  const auto reads_a = [&](const Chain::Instruction& i) { return i.inputs == 1 && i.in[0].external; };
+  const auto last = std::find_if(code.rbegin(), code.rend(), reads_a);
+  ASSERT_NE(last, code.rend());
+  code.push_back(*last);
+  EXPECT_TRUE(found(late));
+  Program half = good;  // the first half of the elements
+  half.records[0].chain.shape = {32};
+  for (Operand& o : half.records[0].operands) o.shape = {32};
+  EXPECT_FALSE(found(half));
+  int moved = 0;
+  for (size_t o = 0; o < half.records[0].operands.size(); o++) {
+    const Operand& one = half.records[0].operands[o];
+    const auto meets = [&](const Operand& x) { return extent_of(x).meets(extent_of(one)); };
+    if (std::count_if(half.records[0].operands.begin(), half.records[0].operands.end(), meets) < 2) continue;
+    Program shifted = half;
+    shifted.records[0].operands[o].offset += 16 * 4;
+    EXPECT_TRUE(found(shifted)) << "operand " << o;
+    moved++;
+  }
+  EXPECT_EQ(moved, 2) << "a is read and written";
 }
 
 }  // namespace

@@ -200,7 +200,7 @@ bool RandomGraph::add_product(size_t x) {
   const int64_t k = t.size(-1), n = random_.chance(0.3) ? 64 + random_.below(20) : 1 + random_.below(20);
   if (t.numel() / k * n > options_.most * 2) return false;
   const double scale = 1.5 / std::sqrt(static_cast<double>(k));
-  switch (random_.below(4)) {
+  switch (random_.below(6)) {
     case 0: {
       const size_t w = bind({k, n}, -scale, scale);
       add_line("matmul(" + at(x) + ", " + at(w) + ")", {}, [=](const Values& v) { return matmul(v[x], v[w]); });
@@ -379,6 +379,17 @@ bool RandomGraph::add_store(size_t x) {
     case 2:  // a value made only to be stored: the stores pass computes it in place
       add_line(name + " <- tanh(2 " + at(x) + ")", {},
                [=](const Values& v) { return copy_into(to, tanh(v[x] * 2.0)), Tensor(); });
+      break;
+    case 3:  // read where it is written, as optimisers do
+      add_line(name + " <- 0.9 self + " + at(x), {},
+               [=](const Values& v) { return copy_into(to, to * 0.9 + v[x]), Tensor(); });
+      break;
+    case 4:  // and once more after the new value
+      add_line(name + " <- self and its change, " + at(x), {}, [=](const Values& v) {
+        const Tensor moved = to * 0.5 + v[x];
+        copy_into(to, moved + (moved - to) * 0.5);
+        return Tensor();
+      });
       break;
     default:  // the old contents are read first
       add_line(name + " <- decayed + " + at(x), {}, [=](const Values& v) {

@@ -1,12 +1,17 @@
-// Parameter slabs and updates, eagerly; train_step_test.cc has them inside a plan.
+// Parameter slabs and updates, eagerly; train_step_test.cc has them inside a plan. And what plans make of an update.
 #include "ingot/nn/optim.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "ingot/base/error.h"
+#include "ingot/graph/plan.h"
+#include "ingot/nn/train_step.h"
+#include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
 #include "tests/error_of.h"
 
@@ -142,6 +147,155 @@ TEST(RecordUpdate, RefusesWithASentence) {
   EXPECT_REFUSED(record_update(optim::Lion{.beta2 = 2}, slab, one, lr, step), "beta2");
   EXPECT_REFUSED(record_update(optim::Lion{.clip_value = -2}, slab, one, lr, step), "clip_value");
   EXPECT_REFUSED(record_update(optim::Sgd{.nesterov = true}, slab, {}, lr, step), "nesterov");
+}
+
+// AdamW as a user writes it.
+struct OwnAdamW {
+  static constexpr const char* kName = "own adamw";
+  float lr = 1e-2f;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 1e-2, clip_norm = 0, clip_value = 0;
+  int slots() const { return 2; }
+  void update(const Update& u) const {
+    const Tensor g = u.gradient(clip_norm, clip_value);
+    const Tensor m = u.slot(0) * beta1 + g * (1 - beta1), v = u.slot(1) * beta2 + square(g) * (1 - beta2);
+    const Tensor t = to(u.step(), u.values().dtype());
+    const Tensor correct1 = 1.0 - exp(t * std::log(beta1)), correct2 = 1.0 - exp(t * std::log(beta2));
+    const Tensor decayed = u.values() * (1.0 - u.rate() * weight_decay);
+    u.set(decayed - m / correct1 / (sqrt(v / correct2) + eps) * u.rate(), {m, v});
+  }
+};
+
+// Reads what it remembers once more after what is to take its place, so that the store must wait for the end.
+struct OwnNesterov {
+  static constexpr const char* kName = "own nesterov";
+  float lr = 1e-2f;
+  int slots() const { return 1; }
+  void update(const Update& u) const {
+    const Tensor v = u.slot(0) * 0.9 - u.gradient() * u.rate();
+    u.set(u.values() + v + (v - u.slot(0)) * 0.9, {v});
+  }
+};
+
+// Keeps the gradient itself: a copy of memory, beside a formula.
+struct OwnOptimistic {
+  static constexpr const char* kName = "own optimistic";
+  float lr = 1e-2f;
+  int slots() const { return 1; }
+  void update(const Update& u) const {
+    u.set(u.values() - (u.gradient() * 2.0 - u.slot(0)) * u.rate(), {u.gradient()});
+  }
+};
+
+// Stores by itself, and goes on from what it stored.
+struct OwnMomentum {
+  static constexpr const char* kName = "own momentum";
+  float lr = 1e-2f;
+  int slots() const { return 1; }
+  void update(const Update& u) const {
+    copy_into(u.slot(0), u.slot(0) * 0.9 + u.gradient());
+    u.set(u.values() - u.slot(0) * u.rate());
+  }
+};
+
+struct Written {  // with ops, by us or by a user
+  const char* name;
+  Optimizer optimizer;
+  bool clips_norm = false;
+};
+
+std::vector<Written> written_with_ops() {
+  return {
+      {"RMSProp", optim::RmsProp{}},
+      {"RMSProp, momentum", optim::RmsProp{.momentum = 0.9}},
+      {"RMSProp, all", optim::RmsProp{.momentum = 0.9, .weight_decay = 0.1, .clip_norm = 1, .clip_value = 0.5}, true},
+      {"Adagrad", optim::Adagrad{}},
+      {"Adagrad, all", optim::Adagrad{.weight_decay = 0.1, .clip_norm = 1, .clip_value = 0.5}, true},
+      {"Lion", optim::Lion{}},
+      {"Lion, decay", optim::Lion{.weight_decay = 0.1}},
+      {"Lion, all", optim::Lion{.weight_decay = 0.1, .clip_norm = 1, .clip_value = 0.5}, true},
+      {"AdamW", OwnAdamW{}},
+      {"AdamW, all", OwnAdamW{.clip_norm = 1, .clip_value = 0.5}, true},
+      {"Nesterov", OwnNesterov{}},
+      {"optimistic", OwnOptimistic{}},
+      {"momentum", OwnMomentum{}}};
+}
+
+struct Slab {
+  Tensor w = uniform({37, 11}, 1, -1, 1), b = uniform({37}, 2, -1, 1);
+  ParameterSlab slab{{{"w", &w}, {"b", &b}}};
+  Tensor loss(const Tensor& x, const Tensor& y) const { return mean(square(tanh(linear(x, w, b)) - y)); }
+};
+
+// The lines of a plan's dump that name the slab's length: steps over it. The others are about one number.
+std::vector<std::string> over_slab(const std::string& dump, int64_t length) {
+  std::vector<std::string> found;
+  for (size_t at = 0, end; at < dump.size(); at = end + 1) {
+    end = std::min(dump.find('\n', at), dump.size());
+    const std::string line = dump.substr(at, end - at);
+    if (line.find("1x" + std::to_string(length) + ":") != std::string::npos ||
+        line.find("[" + std::to_string(length) + "]") != std::string::npos)
+      found.push_back(line);
+  }
+  return found;
+}
+
+// After the gradients one step goes over the slabs: it reads parameters, gradients and slots once each, and writes
+// parameters and slots once each. Clipping the norm needs it first, which reads the gradients.
+TEST(RecordUpdate, IsOnePassHoweverItIsWritten) {
+  for (const Written& w : written_with_ops()) {
+    const Slab s;
+    const int64_t length = s.slab.values().numel();
+    Updates updates(s.slab, w.optimizer);
+    TrainStep step([&](const Tensor& x, const Tensor& y) { return s.loss(x, y); }, {&updates}, {{24, 11}, {24, 37}});
+    const std::string dump = step.plan().dump();
+    const std::vector<std::string> passes = over_slab(dump, length);
+    ASSERT_EQ(passes.size(), w.clips_norm ? 2u : 1u) << w.name << "\n" << dump;
+    EXPECT_NE(passes.back().find(" fused "), std::string::npos) << w.name << "\n" << dump;
+    EXPECT_EQ(passes[0].find("norm") != std::string::npos, w.clips_norm) << w.name << "\n" << dump;
+    EXPECT_NE(dump.find(passes.back() + "\narena"), std::string::npos) << w.name << ": it is the last step\n" << dump;
+
+    const Tensor x = uniform({24, 11}, 3, -1, 1), y = uniform({24, 37}, 4, -1, 1);
+    const Tensor* inputs[] = {&x, &y};
+    const double vectors = 3 + 2.0 * w.optimizer.slots(), bytes = step.profile(1, inputs).steps.back().bytes;
+    EXPECT_GE(bytes, vectors * static_cast<double>(length) * 4) << w.name << "\n" << dump;
+    EXPECT_LE(bytes, vectors * static_cast<double>(length) * 4 + 64) << w.name << "\n" << dump;
+  }
+}
+
+// An average of the parameters goes along: it reads what the same step has just computed.
+TEST(RecordUpdate, TakesAveragesAlong) {
+  const Slab s;
+  Updates updates(s.slab, optim::RmsProp{}, {.ema = 0.9});
+  const TrainStep step([&](const Tensor& x, const Tensor& y) { return s.loss(x, y); }, {&updates},
+                       {{24, 11}, {24, 37}});
+  const std::string dump = step.plan().dump();
+  EXPECT_EQ(over_slab(dump, s.slab.values().numel()).size(), 1u) << dump;
+}
+
+// Bit for bit what its ops compute one after the other, in place or not, at any number of threads.
+TEST(RecordUpdate, PlannedEqualsEager) {
+  for (const Written& w : written_with_ops())
+    for (const int threads : {1, 3})
+      for (const char* without : {"", "stores", "chains", "in_place"}) {
+        const Slab planned, eager;
+        const Tensor state = make_state(w.optimizer, planned.slab), same = make_state(w.optimizer, eager.slab);
+        const Tensor lr = full({}, 0.01), number = step_tensor(1);
+        PlanOptions options{.threads = threads};
+        if (*without != 0) options.without.emplace_back(without);
+        Plan plan = compile([&] { record_update(w.optimizer, planned.slab, state, lr, number); }, {}, options);
+        for (int64_t k = 1; k <= 3; k++) {
+          *number.data<int64_t>() = k;
+          for (const Slab* s : {&planned, &eager})
+            for (size_t i = 0; i < 2; i++)
+              copy_into(s->slab.gradient(i), normal(s->slab.value(i).shape(), 10 * k + static_cast<int64_t>(i)));
+          plan.run();
+          record_update(w.optimizer, eager.slab, same, lr, number);
+          EXPECT_EQ(planned.slab.values().to_vector<float>(), eager.slab.values().to_vector<float>())
+              << w.name << ", update " << k << ", without " << without << "\n"
+              << plan.dump();
+          EXPECT_EQ(state.to_vector<float>(), same.to_vector<float>()) << w.name << ", update " << k;
+        }
+      }
 }
 
 }  // namespace

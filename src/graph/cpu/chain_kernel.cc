@@ -1,16 +1,32 @@
 #include "graph/cpu/chain_kernel.h"
 
 #include <algorithm>
+#include <cstring>
 #include <tuple>
 
 namespace ingot::graph {
 namespace {
 
-// The tile kernel's instruction for one call of an element-wise op.
+template <size_t kBytes>
+void copy_tile(void* out, const void* const* in, unsigned, int64_t n, const double*) {
+  std::memcpy(out, in[0], static_cast<size_t>(n) * kBytes);
+}
+
+TileFn copy_of(DType type) {
+  switch (size_of(type)) {
+    case 8: return copy_tile<8>;
+    case 4: return copy_tile<4>;
+    case 2: return copy_tile<2>;
+    default: return copy_tile<1>;
+  }
+}
+
+// The tile kernel's instruction for one call of an element-wise op, or for a copy.
 TileProgram::Instruction instruction(const Chain::Instruction& from) {
   TileProgram::Instruction i;
   i.name = from.op->name;
-  i.fn = from.op->tile(from.type);
+  i.copies = from.op->role == OpRole::kCopy;
+  i.fn = i.copies ? copy_of(from.type) : from.op->tile(from.type);
   i.chain = from.op->chain == nullptr ? nullptr : from.op->chain();
   i.type = from.type;
   i.inputs = from.inputs;

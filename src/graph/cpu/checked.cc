@@ -1,4 +1,5 @@
 // A walk with a question after every record: is every number that it wrote finite?
+#include <algorithm>
 #include <cmath>
 
 #include "graph/cpu/context.h"
@@ -51,9 +52,15 @@ void Context::walk_checked() {
 void Context::check_numbers(const Record& record) const {
   for (const Operand& o : record.operands) {
     if (!o.written || o.space == Space::kBlock || all_finite(tensor(o))) continue;
+    // Of what was overwritten in place nobody knows any more what it was.
+    const auto overwritten = [&](const Operand& in) {
+      return std::any_of(record.operands.begin(), record.operands.end(),
+                         [&](const Operand& to) { return to.written && extent_of(to).meets(extent_of(in)); });
+    };
     std::string already;
     for (const Operand& in : record.operands)
-      if (in.given() && !in.written && !all_finite(tensor(in))) already = "; an operand was not finite already";
+      if (in.given() && !in.written && !overwritten(in) && !all_finite(tensor(in)))
+        already = "; an operand was not finite already";
     throw Error(ErrorKind::kNumeric,
                 executable_->program.name + ": step " + std::to_string(record.position) + " \"" + record.label +
                     "\" wrote NaN or infinity into " + to_string(o.shape) + already +
