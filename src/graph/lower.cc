@@ -5,6 +5,7 @@
 
 #include "graph/cpu/fold_kernel.h"
 #include "graph/cpu/kernel.h"
+#include "graph/order.h"
 #include "graph/placement.h"
 #include "graph/slabs.h"
 #include "ingot/base/error.h"
@@ -23,7 +24,9 @@ class Lowering {
   Lowered run() {
     program_.name = options_.plan.name;
     program_.threads = options_.threads;
-    placement_ = place_values(graph_, groups_, options_.in_place, options_.threads);
+    needs_ = find_needs(graph_, groups_, options_.in_place, options_.threads);
+    const Order order = options_.order ? choose_order(needs_.steps) : captured_order(needs_.steps);
+    placement_ = place_values(graph_, needs_, order.steps);
     program_.arena_bytes = placement_.arena_bytes;
     program_.live_peak = placement_.live_peak;
     program_.output_bytes = placement_.output_bytes;
@@ -34,9 +37,9 @@ class Lowering {
       program_.inputs.push_back({"", graph_.symbol(v).dtype(), graph_.symbol(v).shape()});
     bound_.collect(graph_, groups_, options_.plan, program_, memory_);
     program_.records.reserve(groups_.size());
-    for (size_t i = 0; i < groups_.size(); i++) build(static_cast<int>(i));
+    for (const int group : order.steps) build(group);
     for (const Graph::Output& o : graph_.outputs) program_.outputs.push_back({o.name, operand(o.value)});
-    return {std::move(program_), std::move(memory_)};
+    return {std::move(program_), std::move(memory_), order.saved};
   }
 
  private:
@@ -99,10 +102,10 @@ class Lowering {
     return o;
   }
 
-  void build(int index) {
-    const Group& g = groups_[static_cast<size_t>(index)];
+  void build(int group) {
+    const Group& g = groups_[static_cast<size_t>(group)];
     Record r;
-    r.position = index;
+    r.position = position_++;
     if (!g.chain) {
       build_op(g, r);
     } else if (g.product >= 0) {
@@ -113,9 +116,8 @@ class Lowering {
       r.kind = Record::Kind::kChain;
       build_chain(g.nodes, kAbsent, -1, r);
     }
-    const Placement::Scratch& scratch = placement_.scratch[static_cast<size_t>(index)];
-    r.scratch_offset = static_cast<int64_t>(scratch.offset);
-    r.scratch_bytes = static_cast<int64_t>(scratch.bytes);
+    r.scratch_offset = static_cast<int64_t>(placement_.scratch_offsets[static_cast<size_t>(group)]);
+    r.scratch_bytes = static_cast<int64_t>(needs_.steps.scratch[static_cast<size_t>(group)]);
     describe(r, g);
     program_.records.push_back(std::move(r));
   }
@@ -323,7 +325,9 @@ class Lowering {
   const Graph& graph_;
   const std::vector<Group>& groups_;
   const LowerOptions& options_;
+  Needs needs_;
   Placement placement_;
+  int position_ = 0;
   std::vector<Operand> operands_;  // by value
   BoundSlabs bound_;
   Program program_;

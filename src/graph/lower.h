@@ -11,6 +11,7 @@
 namespace ingot::graph {
 
 struct LowerOptions {
+  bool order = true;  // groups may run in another order than the captured one
   bool in_place = true;
   int threads = 1;
   const PlanOptions& plan;
@@ -20,6 +21,7 @@ struct LowerOptions {
 struct Lowered {
   Program program;
   Memory memory;
+  size_t order_saved = 0;  // bytes of the live peak
 };
 
 Lowered lower(const std::shared_ptr<const Graph>& graph, const std::vector<Group>& groups, const LowerOptions& options);

@@ -39,6 +39,7 @@ constexpr Pass kPasses[] = {
     {"chains", "Element-wise ops join their neighbours in one step.", "node", "joined to a neighbour", nullptr},
     {"gemm_epilogue", "A product takes over the chain that follows it.", "product", "with a chain", nullptr},
     {"reduce", "A chain joins the reduction that it feeds.", "reduction", "fed by a chain", nullptr},
+    {"order", "Steps run in an order in which less is alive at once.", "byte", "less alive at the peak", nullptr},
     {"in_place", "A result stands where an operand stood that nobody needs any more.", "result",
      "where an operand stood", nullptr},
 };

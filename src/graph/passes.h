@@ -16,7 +16,7 @@ struct Pass {
   const char* does;    // a sentence for documents
   const char* counts;  // what its number counts: "call" gives "3 calls", followed by …
   const char* done;    // … what was done with them
-  /// From graph to graph; returns how much it did. Null: capture, grouping or placement does it, and says how much.
+  /// From graph to graph; returns how much it did. Null: capture, grouping or lowering does it, and says how much.
   int (*run)(Graph&);
   /// What happens to the graph when the pass is left out; null: nothing.
   int (*otherwise)(Graph&) = nullptr;
@@ -36,7 +36,7 @@ class PassRun {
   explicit PassRun(std::span<const std::string> without);
   bool on(std::string_view name) const { return row(name).on; }
   /// Notes what a pass did that is not from graph to graph.
-  void count(std::string_view name, int how_much) { row(name).count = how_much; }
+  void count(std::string_view name, int64_t how_much) { row(name).count = how_much; }
   /// Runs all that are from graph to graph, in the order of the table.
   void run(Graph& graph);
   std::vector<PassReport> reports() const;
@@ -45,7 +45,7 @@ class PassRun {
   struct Row {
     const Pass* pass;
     bool on = true;
-    int count = 0;
+    int64_t count = 0;
   };
   const Row& row(std::string_view name) const;
   Row& row(std::string_view name) { return const_cast<Row&>(std::as_const(*this).row(name)); }

@@ -1,7 +1,6 @@
 #include "graph/placement.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "graph/cpu/fold_kernel.h"
 #include "graph/memory_plan.h"
@@ -11,60 +10,65 @@ namespace {
 
 size_t round_up(size_t n) { return (n + 63) / 64 * 64; }
 
-class Placer {
+size_t bytes_of(const Graph& graph, ValueId v) {
+  const Tensor& s = graph.symbol(v);
+  return static_cast<size_t>(s.numel()) * size_of(s.dtype());
+}
+
+class NeedsFinder {
  public:
-  Placer(const Graph& graph, const std::vector<Group>& groups, int threads)
-      : graph_(graph), groups_(groups), threads_(threads) {
-    placement_.places.resize(graph.values.size());
-    placement_.scratch.resize(groups.size());
+  NeedsFinder(const Graph& graph, const std::vector<Group>& groups, int threads)
+      : graph_(graph), groups_(groups), threads_(threads), group_of_(graph.nodes.size(), -1) {
+    needs_.spaces.resize(graph.values.size(), Space::kNone);
+    for (size_t i = 0; i < groups.size(); i++)
+      for (const NodeId n : groups[i].nodes) group_of_[static_cast<size_t>(n)] = static_cast<int>(i);
   }
 
-  Placement run(bool in_place) {
-    find_lifetimes();
-    if (in_place) take_over();
-    place();
-    return std::move(placement_);
+  Needs run(bool in_place) {
+    find_spaces();
+    Steps& steps = needs_.steps;
+    steps.bytes.resize(graph_.values.size());
+    for (size_t v = 0; v < steps.bytes.size(); v++)
+      if (needs_.spaces[v] == Space::kArena) steps.bytes[v] = round_up(bytes_of(graph_, static_cast<ValueId>(v)));
+    touched_by_.assign(graph_.values.size(), -1);
+    for (size_t i = 0; i < groups_.size(); i++) {
+      find_touched(static_cast<int>(i));
+      find_before(static_cast<int>(i));
+      if (in_place) find_shares(static_cast<int>(i));
+      steps.touched.close();
+      steps.before.close();
+      steps.shares.close();
+      steps.scratch.push_back(round_up(scratch_of(groups_[i])));
+    }
+    return std::move(needs_);
   }
 
  private:
-  Place& place_of(ValueId v) { return placement_.places[static_cast<size_t>(v)]; }
-  size_t bytes_of(ValueId v) const {
-    const Tensor& s = graph_.symbol(v);
-    return static_cast<size_t>(s.numel()) * size_of(s.dtype());
-  }
-  bool inside(const Group& g, NodeId n) const { return std::binary_search(g.nodes.begin(), g.nodes.end(), n); }
+  Space& space_of(ValueId v) { return needs_.spaces[static_cast<size_t>(v)]; }
+  int group_of(NodeId n) const { return group_of_[static_cast<size_t>(n)]; }
+  int maker_of(ValueId v) const { return group_of(graph_.value(v).node); }
 
-  // Values that only exist in registers have no place. A value is alive from the group that makes it to the last that
-  // reads it, by whatever view.
-  void find_lifetimes() {
-    for (size_t i = 0; i < groups_.size(); i++) {
-      const int group = static_cast<int>(i);
-      for (const NodeId id : groups_[i].nodes) {
-        const Node& n = graph_.node(id);
-        for (const ValueId v : n.inputs) {
+  // Values that only exist in registers have no place.
+  void find_spaces() {
+    for (size_t i = 0; i < groups_.size(); i++)
+      for (const NodeId id : groups_[i].nodes)
+        for (const ValueId v : graph_.node(id).inputs) {
           if (v == kAbsent) continue;
           const ValueId root = graph_.root(v);
-          const Node& p = graph_.producer(root);
-          if (p.kind != NodeKind::kOp || (inside(groups_[i], graph_.value(root).node) && v == root)) continue;
-          place_of(root).last = std::max(place_of(root).last, group);
-          place_of(root).space = Space::kArena;
+          if (graph_.producer(root).kind != NodeKind::kOp) continue;
+          if (v != root || maker_of(root) != static_cast<int>(i)) space_of(root) = Space::kArena;
         }
-        for (int k = 0; k < n.count; k++) place_of(n.first + k).first = group;
-      }
-    }
     for (const Graph::Output& o : graph_.outputs)
       if (const ValueId root = graph_.root(o.value); graph_.producer(root).kind == NodeKind::kOp)
-        place_of(root).space = Space::kOutput;
+        space_of(root) = Space::kOutput;
     for (const Group& g : groups_)
       for (const NodeId id : g.nodes) {
         const Node& n = graph_.node(id);
         for (int k = 0; k < n.count; k++) {
-          Place& p = place_of(n.first + k);
-          p.bytes = bytes_of(n.first + k);
-          if (n.stored(k) != nullptr) p.space = Space::kBound;
+          Space& space = space_of(n.first + k);
+          if (n.stored(k) != nullptr) space = Space::kBound;
           // A result that nobody reads still needs memory, unless a chain can leave it in a register.
-          if (p.space == Space::kNone && !stays_in_chain(g, id)) p.space = Space::kArena;
-          p.last = std::max(p.last, p.first);
+          if (space == Space::kNone && !stays_in_chain(g, id)) space = Space::kArena;
         }
       }
   }
@@ -78,45 +82,51 @@ class Placer {
     return graph_.symbol(last.first).dtype() == graph_.symbol(graph_.node(id).first).dtype() && !last.is_store();
   }
 
+  void find_touched(int group) {
+    const auto touch = [&](ValueId v) {
+      if (space_of(v) != Space::kArena || touched_by_[static_cast<size_t>(v)] == group) return;
+      touched_by_[static_cast<size_t>(v)] = group;
+      needs_.steps.touched.add(v);
+    };
+    for (const NodeId id : groups_[static_cast<size_t>(group)].nodes) {
+      const Node& n = graph_.node(id);
+      for (const ValueId v : n.inputs)
+        if (v != kAbsent) touch(graph_.root(v));  // by whatever view
+      for (int k = 0; k < n.count; k++) touch(n.first + k);
+    }
+  }
+
+  // Besides what a group reads and waits for: what is written to memory of the user's waits for the checks that were
+  // captured before it, so that a run which fails in one leaves that memory as it always did.
+  void find_before(int group) {
+    const auto wait_for = [&](int other) {
+      if (other >= 0 && other != group) needs_.steps.before.add(other);
+    };
+    bool ordered = false, checks = false;
+    for (const NodeId id : groups_[static_cast<size_t>(group)].nodes) {
+      const Node& n = graph_.node(id);
+      for (const ValueId v : n.inputs)
+        if (v != kAbsent) wait_for(maker_of(graph_.root(v)));
+      for (const NodeId a : n.after) wait_for(group_of(a));
+      checks = checks || n.op->check != nullptr;
+      ordered = ordered || n.is_store() || checks;
+    }
+    if (ordered) wait_for(last_check_);
+    if (checks) last_check_ = group;
+  }
+
   // May result `out` of a group stand where its operand `in` stood?
   bool may_share(const Group& g, ValueId out, ValueId in) const {
     const Tensor &o = graph_.symbol(out), &i = graph_.symbol(in);
     if (size_of(o.dtype()) != size_of(i.dtype()) || !(o.shape() == i.shape()) || !i.is_contiguous()) return false;
-    if (g.product >= 0 || g.reduction >= 0) return false;
-    if (!g.chain) return graph_.producer(out).op->in_place;
+    if (!g.chain) return graph_.producer(out).op->in_place && only_reads_alike(graph_.producer(out), in);
     // Tile by tile: nothing that runs after `out` is written may read `in` again, nor through another view.
     for (const NodeId n : g.nodes)
       for (const ValueId v : graph_.node(n).inputs) {
-        if (v == kAbsent || graph_.root(v) != graph_.root(in)) continue;
+        if (v == kAbsent || graph_.root(v) != in) continue;
         if (v != in || n > graph_.value(out).node) return false;
       }
     return true;
-  }
-
-  void take_over() {
-    for (size_t i = 0; i < groups_.size(); i++) {
-      const Group& g = groups_[i];
-      std::vector<ValueId> taken;
-      for (const NodeId id : g.nodes) {
-        const Node& n = graph_.node(id);
-        for (int k = 0; k < n.count; k++) {
-          const ValueId out = n.first + k;
-          if (place_of(out).space != Space::kArena || place_of(out).shares >= 0) continue;
-          for (const NodeId reader : g.nodes) {
-            for (const ValueId in : graph_.node(reader).inputs) {
-              if (in == kAbsent || place_of(out).shares >= 0 || graph_.root(in) != in) continue;
-              const Place& p = place_of(in);
-              if (p.space != Space::kArena || p.last != static_cast<int>(i) || p.first == static_cast<int>(i)) continue;
-              if (std::find(taken.begin(), taken.end(), in) != taken.end() || !may_share(g, out, in)) continue;
-              if (!g.chain && !only_reads_alike(n, in)) continue;
-              place_of(out).shares = in;
-              taken.push_back(in);
-              placement_.in_place++;
-            }
-          }
-        }
-      }
-    }
   }
 
   // An op that works in place reads the operand it overwrites once, and not by a view.
@@ -125,64 +135,28 @@ class Placer {
                          [&](ValueId v) { return v != kAbsent && graph_.root(v) == in; }) == 1;
   }
 
-  ValueId owner(ValueId v) const {
-    while (placement_.of(v).shares >= 0) v = placement_.of(v).shares;
-    return v;
-  }
-
-  void place() {
-    std::vector<Place>& places = placement_.places;
-    std::vector<Lifetime> lifetimes;
-    std::vector<ValueId> owners;
-    std::unordered_map<ValueId, size_t> index;
-    for (size_t i = 0; i < places.size(); i++) {
-      const ValueId v = static_cast<ValueId>(i);
-      if (places[i].space != Space::kArena || owner(v) != v) continue;
-      index[v] = lifetimes.size();
-      lifetimes.push_back({places[i].bytes, places[i].first, places[i].last});
-      owners.push_back(v);
-    }
-    for (size_t i = 0; i < places.size(); i++)
-      if (places[i].space == Space::kArena && places[i].shares >= 0) {
-        int& last = lifetimes[index[owner(static_cast<ValueId>(i))]].last;
-        last = std::max(last, places[i].last);
-      }
-    const std::vector<int> needy = reserve_scratch(lifetimes);
-    const MemoryPlan plan = plan_memory(lifetimes);
-    for (size_t i = 0; i < owners.size(); i++) place_of(owners[i]).offset = plan.offsets[i];
-    for (size_t i = 0; i < needy.size(); i++)
-      placement_.scratch[static_cast<size_t>(needy[i])].offset = plan.offsets[owners.size() + i];
-    placement_.arena_bytes = plan.bytes;
-    placement_.live_peak = plan.live_peak;
-    for (size_t i = 0; i < places.size(); i++) {
-      Place& p = places[i];
-      const ValueId v = static_cast<ValueId>(i);
-      if (p.space == Space::kArena) {
-        p.offset = placement_.of(owner(v)).offset;
-        p.buffer = static_cast<int>(placement_.buffers.size());
-        placement_.buffers.push_back(
-            {graph_.label(v), p.bytes, p.offset, p.first, p.last, p.shares >= 0, graph_.symbol(v).dtype()});
-      } else if (p.space == Space::kOutput) {
-        p.offset = placement_.output_bytes;
-        placement_.output_bytes += round_up(p.bytes);
-      }
+  void find_shares(int group) {
+    const Group& g = groups_[static_cast<size_t>(group)];
+    if (g.product >= 0 || g.reduction >= 0) return;
+    operands_.clear();
+    for (const NodeId id : g.nodes)
+      for (const ValueId in : graph_.node(id).inputs)
+        if (in != kAbsent && space_of(in) == Space::kArena && maker_of(in) != group && graph_.root(in) == in)
+          operands_.push_back(in);
+    for (const NodeId id : g.nodes) {
+      const Node& n = graph_.node(id);
+      for (ValueId out = n.first; out < n.first + n.count; out++)
+        for (const ValueId in : operands_)
+          if (space_of(out) == Space::kArena && may_share(g, out, in)) {
+            needs_.steps.shares.add(out);
+            needs_.steps.shares.add(in);
+          }
     }
   }
 
-  // Scratch that a team shares is alive while its group runs. It depends on shapes and layouts only. Returns the groups
-  // that need some.
-  std::vector<int> reserve_scratch(std::vector<Lifetime>& lifetimes) {
-    std::vector<int> needy;
-    for (size_t i = 0; i < groups_.size(); i++) {
-      const size_t bytes = groups_[i].reduction >= 0 ? fold_scratch(groups_[i])
-                           : groups_[i].chain        ? 0
-                                                     : op_scratch(graph_.node(groups_[i].nodes[0]));
-      if (bytes == 0) continue;
-      placement_.scratch[i].bytes = bytes;
-      needy.push_back(static_cast<int>(i));
-      lifetimes.push_back({bytes, static_cast<int>(i), static_cast<int>(i)});
-    }
-    return needy;
+  // Scratch that a team shares is alive while its group runs. It depends on shapes and layouts only.
+  size_t scratch_of(const Group& g) const {
+    return g.reduction >= 0 ? fold_scratch(g) : g.chain ? 0 : op_scratch(graph_.node(g.nodes[0]));
   }
 
   size_t op_scratch(const Node& n) const {
@@ -208,13 +182,63 @@ class Placer {
   const Graph& graph_;
   const std::vector<Group>& groups_;
   int threads_;
-  Placement placement_;
+  int last_check_ = -1;          // the latest group that looks at what it reads, and may end the run
+  std::vector<int> group_of_;    // by node
+  std::vector<int> touched_by_;  // by value: the latest group
+  std::vector<ValueId> operands_;
+  Needs needs_;
 };
 
 }  // namespace
 
-Placement place_values(const Graph& graph, const std::vector<Group>& groups, bool in_place, int threads) {
-  return Placer(graph, groups, threads).run(in_place);
+Needs find_needs(const Graph& graph, const std::vector<Group>& groups, bool in_place, int threads) {
+  return NeedsFinder(graph, groups, threads).run(in_place);
+}
+
+Placement place_values(const Graph& graph, const Needs& needs, std::span<const int> order) {
+  const Liveness alive = find_liveness(needs.steps, order);
+  Placement placement;
+  std::vector<Lifetime> lifetimes;
+  std::vector<int> index(needs.spaces.size(), -1);  // of its lifetime
+  const auto shares = [&](size_t v) { return alive.owner[v] != static_cast<ValueId>(v); };
+  for (size_t v = 0; v < needs.spaces.size(); v++) {
+    if (needs.spaces[v] != Space::kArena || shares(v)) continue;
+    index[v] = static_cast<int>(lifetimes.size());
+    lifetimes.push_back({bytes_of(graph, static_cast<ValueId>(v)), alive.first[v], alive.last[v]});
+  }
+  for (size_t v = 0; v < needs.spaces.size(); v++) {
+    if (needs.spaces[v] != Space::kArena || !shares(v)) continue;
+    index[v] = index[static_cast<size_t>(alive.owner[v])];
+    int& last = lifetimes[static_cast<size_t>(index[v])].last;
+    last = std::max(last, alive.last[v]);
+    placement.in_place++;
+  }
+  std::vector<int> positions(order.size());
+  for (size_t i = 0; i < order.size(); i++) positions[static_cast<size_t>(order[i])] = static_cast<int>(i);
+  const size_t values = lifetimes.size();
+  for (size_t g = 0; g < order.size(); g++)
+    if (needs.steps.scratch[g] > 0) lifetimes.push_back({needs.steps.scratch[g], positions[g], positions[g]});
+  const MemoryPlan plan = plan_memory(lifetimes);
+  placement.arena_bytes = plan.bytes;
+  placement.live_peak = plan.live_peak;
+  size_t next = values;
+  for (size_t g = 0; g < order.size(); g++)
+    placement.scratch_offsets.push_back(needs.steps.scratch[g] > 0 ? plan.offsets[next++] : 0);
+  for (size_t i = 0; i < needs.spaces.size(); i++) {
+    const ValueId v = static_cast<ValueId>(i);
+    Placement::Place p{needs.spaces[i]};
+    if (p.space == Space::kArena) {
+      p.offset = plan.offsets[static_cast<size_t>(index[i])];
+      p.buffer = static_cast<int>(placement.buffers.size());
+      placement.buffers.push_back({graph.label(v), bytes_of(graph, v), p.offset, alive.first[i], alive.last[i],
+                                   shares(i), graph.symbol(v).dtype()});
+    } else if (p.space == Space::kOutput) {
+      p.offset = placement.output_bytes;
+      placement.output_bytes += round_up(bytes_of(graph, v));
+    }
+    placement.places.push_back(p);
+  }
+  return placement;
 }
 
 }  // namespace ingot::graph

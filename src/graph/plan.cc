@@ -36,12 +36,18 @@ void freeze(Graph& g) {
 std::shared_ptr<const graph::Executable> build(const std::shared_ptr<const Graph>& g,
                                                const std::vector<graph::Group>& groups,
                                                std::span<const InputSpec> inputs, const PlanOptions& options,
-                                               bool in_place) {
+                                               graph::PassRun& passes) {
   const int most = options.threads > 0 ? options.threads : threads();
-  auto e = graph::make_executable(graph::lower(g, groups, {in_place, most, options}), most);
+  const auto lowered = [&](int threads) {
+    graph::Lowered l = graph::lower(g, groups, {passes.on("order"), passes.on("in_place"), threads, options});
+    passes.count("order", static_cast<int64_t>(l.order_saved));
+    passes.count("in_place", l.program.in_place);
+    return graph::make_executable(std::move(l), threads);
+  };
+  auto e = lowered(most);
   const auto has_scratch = [](const graph::Record& r) { return r.scratch_bytes > 0; };
   if (e->program.threads < most && std::any_of(e->program.records.begin(), e->program.records.end(), has_scratch))
-    e = graph::make_executable(graph::lower(g, groups, {in_place, 1, options}), 1);  // scratch for one is enough
+    e = lowered(1);  // scratch for one is enough
   graph::check_limit(e->program, options.byte_limit, e->scratch_bytes(e->program.threads) + e->kept_bytes, false);
   e->check_numerics = options.check_numerics;
   for (size_t i = 0; i < inputs.size(); i++)
@@ -89,11 +95,10 @@ Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs,
     followed += group.product >= 0 && group.nodes.size() > 1;
     folded += group.reduction >= 0;
   }
-  impl->executable = build(graph, groups, inputs, options, passes.on("in_place"));
+  impl->executable = build(graph, groups, inputs, options, passes);
   passes.count("chains", fused);
   passes.count("gemm_epilogue", followed);
   passes.count("reduce", folded);
-  passes.count("in_place", impl->program().in_place);
   impl->reports = passes.reports();
   impl->context = std::make_unique<graph::Context>(impl->executable, impl->program().threads);
   return Plan(std::move(impl));

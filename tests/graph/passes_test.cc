@@ -34,7 +34,7 @@ struct Example {
 
 const Tensor kWeights = uniform({8, 8}, 11, -1, 1), kBias = uniform({8}, 12, -1, 1), kLabels = full({6}, 3, kI64);
 const Tensor kPicture = uniform({2, 1, 6, 6}, 13, -1, 1), kKernel = uniform({3, 1, 3, 3}, 14, -1, 1);
-const Tensor kState = zeros({6, 8});
+const Tensor kState = zeros({6, 8}), kTall = uniform({512, 6}, 15, -1, 1);
 
 Tensor picture(const Tensor& x) { return kPicture * sum(x); }
 
@@ -94,6 +94,14 @@ std::vector<Example> examples() {
        [](const Plan& p) { return p.step_count() == 1 && has(p, "bias relu"); }},
       {"reduce", [](const Tensor& x) { return std::vector<Tensor>{sum(square(x), {0})}; },
        [](const Plan& p) { return p.step_count() == 1; }},
+      {"order",
+       [](const Tensor& x) {  // four large values that one number each is left of: one after the other
+         std::vector<Tensor> large, small;
+         for (int i = 0; i < 4; i++) large.push_back(softmax(matmul(kTall, x * (1.0 + i))));
+         for (const Tensor& l : large) small.push_back(max(l));
+         return small;
+       },
+       [](const Plan& p) { return p.bytes().live_peak < 3 * 512 * 8 * sizeof(float); }},
       {"in_place",
        [](const Tensor& x) { return std::vector<Tensor>{softmax(tanh(softmax(x)))}; },
        [](const Plan& p) { return p.bytes().arena == 6 * 8 * sizeof(float); },
