@@ -110,7 +110,6 @@ std::span<const Key> top_keys() {
 }
 
 Catalogue::Catalogue(Systems systems) : systems_(std::move(systems)) {
-  for (const System* system : systems_) add_ops(system->ops);
   add_rows(layers_, core_layers(), "");
   add_rows(losses_, core_losses(), "");
   add_rows(sources_, core_sources(), "");
