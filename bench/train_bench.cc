@@ -1,6 +1,6 @@
 // Whole training steps, an optimiser alone and inference against libtorch, which computes the same thing from the same
-// weights and data: every case checks that before it measures. And what a plan makes of a chain of ops, and what
-// compiling costs.
+// weights and data: every case checks that before it measures. And what a plan makes of a chain of ops, what many runs
+// at once gain, and what compiling and loading cost.
 //
 // libtorch runs at its best: with BLIS and with OpenBLAS, the BLAS on all threads and on one, InferenceMode and
 // NoGradGuard; the fastest counts. Its BLAS is the system's libblas.so.3, but a symbol in the program comes before one
@@ -16,8 +16,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "harness.h"
 #include "ingot/graph/grad.h"
@@ -314,6 +316,42 @@ void inference(bench::Suite& s, const std::string& label, Ours&& ours, Theirs&& 
       label, [&] { plan.run(x); }, peers);
 }
 
+// One inference plan on many inputs at once: from as many threads of the user's as there are workers, and as a batch.
+// It is the same work at any number of threads: a row's times at one and at two say what the second one adds.
+void many_runs(bench::Suite& s, const std::string& label, Mlp&& net) {
+  if (!s.wants(label)) return;
+  PlanOptions options = named(label);
+  options.frozen = true;
+  constexpr int64_t kRuns = 2000;
+  const Tensor inputs = normal({kRuns, 1, 784}, 8);
+  Plan plan = compile([&](const Tensor& in) { return net.forward(in); }, {InputSpec({1, 784})}, options);
+  const int users = threads();
+  std::vector<ExecutionContext> contexts;
+  for (int i = 0; i < users; i++) contexts.emplace_back(plan);
+  const auto from_threads = [&] {
+    std::vector<std::thread> started;
+    for (ExecutionContext& context : contexts)
+      started.emplace_back([&] {
+        const Tensor x = normal({1, 784}, 9);
+        for (int64_t i = 0; i < kRuns; i += users) context.run(x);
+      });
+    for (std::thread& t : started) t.join();
+  };
+  s.compare(label + "-threads", from_threads);
+  s.compare(label + "-batch", [&] { plan.run_batch(inputs); });
+}
+
+// A saved inference plan, read and made ready to run.
+void loading(bench::Suite& s, const std::string& label, Mlp&& net) {
+  if (!s.wants(label)) return;
+  PlanOptions options = named(label);
+  options.frozen = true;
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "ingot_bench.plan";
+  compile([&](const Tensor& in) { return net.forward(in); }, {InputSpec({1, 784})}, options).save(path.string());
+  s.compare(label, [&] { Plan::load(path.string()); });
+  std::filesystem::remove(path);
+}
+
 // The optimiser alone, gradients given.
 void adam_alone(bench::Suite& s, const std::string& label, int64_t count) {
   if (!s.wants(label)) return;
@@ -401,6 +439,8 @@ int main(int argc, char** argv) {
     inference(suite, "i-forward-mlp-b32", Mlp(mlp), TorchMlp(mlp), {32, 784});
     inference(suite, "i-forward-dqn-b64", Dqn(), TorchDqn(), {64, 144});
     inference(suite, "i-forward-cnn-b64", bench::Cnn(), bench::TorchCnn(), {64, 1, 28, 28});
+    many_runs(suite, "g-many-mlp", Mlp(mlp));
+    loading(suite, "g-load-mlp", Mlp(mlp));
     training(suite, "t-tiny-mlp-b16-adam", Mlp(tiny), TorchMlp(tiny), true, batches(1, {16, 8}, 4));
     chain(suite, "chain8");
     compiling(suite, "compile-1000");
