@@ -23,12 +23,16 @@ template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_part(D d, const T* from, int64_t n) {
   return n >= kLanes<T> ? hn::LoadU(d, from) : load_few(d, from, n);
 }
+// Tails are rare and this is long: out of line, it is compiled once and not at every store.
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void store_part(D d, hn::Vec<D> v, T* to, int64_t n) {
-  if (n >= kLanes<T>) return hn::StoreU(v, d, to);
+HWY_NOINLINE void store_few(D d, hn::Vec<D> v, T* to, int64_t n) {
   HWY_ALIGN T all[HWY_LANES(T)];
   hn::Store(v, d, all);
   copy_few(to, all, n);
+}
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_part(D d, hn::Vec<D> v, T* to, int64_t n) {
+  n >= kLanes<T> ? hn::StoreU(v, d, to) : store_few(d, v, to, n);
 }
 
 /// sum += a·b for kRows rows of a, `a_row` apart and contiguous along k, and kVectors vectors of columns of b, whose

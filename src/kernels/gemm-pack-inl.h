@@ -30,16 +30,19 @@ HWY_INLINE void copy_few(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, int64_t
 }
 
 // The first n (at least one, fewer than a vector) elements; the rest of the vector is zero.
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET <= HWY_AVX3
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_few(D d, const T* from, int64_t n) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET <= HWY_AVX3
   return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, from);
-#else  // elsewhere a masked load may touch all of the vector's memory
+}
+#else  // elsewhere a masked load may touch all of the vector's memory; out of line, because it is long and tails are rare
+template <class D, class T = hn::TFromD<D>>
+HWY_NOINLINE hn::Vec<D> load_few(D d, const T* from, int64_t n) {
   HWY_ALIGN T all[HWY_LANES(T)] = {};
   copy_few(all, from, n);
   return hn::Load(d, all);
-#endif
 }
+#endif
 
 // One block of each of the rows 0, kBlock, 2·kBlock, … (`stride` apart), side by side in a vector. Rows beyond the last
 // of `rows` repeat the last one.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/recurrent.cc"
@@ -220,6 +220,7 @@ void pack_backward(int64_t rows, int64_t hidden, const T* weight, T* packed, con
 // `finish` makes the gates' gradients of the state's gradient dh.
 template <class T>
 struct LstmStepBack {
+  static constexpr int kRows = 6;
   int64_t hidden;
   const T *dy, *dc_given, *dgates, *gates, *c, *c_before;
   T* dc;  // by the cell state, from the step after to this one
@@ -260,6 +261,7 @@ struct LstmStepBack {
 
 template <class T>
 struct GruStepBack {
+  static constexpr int kRows = 6;
   int64_t hidden;
   const T *dy, *dgates, *gates, *h_before;
   T* carried;  // what reaches the state before past the gates: dh · z
@@ -298,6 +300,7 @@ struct GruStepBack {
 // The gradient by the initial state: the product alone, and what was carried past the gates.
 template <class T>
 struct InitialState {
+  static constexpr int kRows = 3;  // once per sequence: not worth more forms of the loop
   int64_t hidden;
   const T* carried;
   T* dh0;
@@ -322,19 +325,19 @@ HWY_NOINLINE void backward_step(const Step& step, int64_t k, const T* da, const 
       const int64_t depth = std::min(kBlockK, k - k0);
       const bool begins = k0 == 0, ends = k0 + depth == k;
       const T* panel = packed + (unit * k + k0 * kColumns<T>);
-      for_each_row_tile<6>(first, last, [&](auto rows, int64_t row) HWY_ATTR {
-        constexpr int kRows = decltype(rows)::value;
-        V<T> sum[kRows][kVectors];
+      for_each_row_tile<Step::kRows>(first, last, [&](auto rows, int64_t row) HWY_ATTR {
+        constexpr int kTile = decltype(rows)::value;
+        V<T> sum[kTile][kVectors];
         HWY_UNROLL(8)
-        for (int i = 0; i < kRows; ++i) HWY_UNROLL(2)
+        for (int i = 0; i < kTile; ++i) HWY_UNROLL(2)
         for (int v = 0; v < kVectors; ++v) {
           const int64_t at = unit + v * kLanes<T>;
           sum[i][v] = !begins       ? hn::LoadU(d, dh + (row + i) * pitch + at)
                       : at < hidden ? step.load(row + i, at, hidden - at)
                                     : hn::Zero(d);
         }
-        multiply_block<kRows, kVectors, T>(depth, da + row * k + k0, k, panel, sum);
-        for (int i = 0; i < kRows; ++i)
+        multiply_block<kTile, kVectors, T>(depth, da + row * k + k0, k, panel, sum);
+        for (int i = 0; i < kTile; ++i)
           for (int v = 0; v < kVectors; ++v) {
             const int64_t at = unit + v * kLanes<T>;
             if (!ends)

@@ -17,27 +17,29 @@ namespace ingot::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// The first n < Lanes(d) elements; the other lanes are zero. Touches nothing beyond them.
+#if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_few(D d, const T* p, int64_t n) {
-#if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86
   return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, p);
-#else
+}
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_few(hn::Vec<D> v, D d, T* p, int64_t n) {
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(n)), d, p);
+}
+#else  // element by element; out of line, because tails are rare
+template <class D, class T = hn::TFromD<D>>
+HWY_NOINLINE hn::Vec<D> load_few(D d, const T* p, int64_t n) {
   HWY_ALIGN T lanes[hn::MaxLanes(d)] = {};
   for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
   return hn::Load(d, lanes);
-#endif
 }
-
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void store_few(hn::Vec<D> v, D d, T* p, int64_t n) {
-#if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86
-  hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(n)), d, p);
-#else
+HWY_NOINLINE void store_few(hn::Vec<D> v, D d, T* p, int64_t n) {
   HWY_ALIGN T lanes[hn::MaxLanes(d)];
   hn::Store(v, d, lanes);
   for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
-#endif
 }
+#endif
 
 template <class D>
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));

@@ -21,7 +21,7 @@ struct ReduceLayout {
 
 /// out = scale · reduction of `in` (the scale is for floats: 1/n makes a mean). Sums are blocked and cascaded, max and
 /// min propagate NaN. An empty range gives 0, 1, -inf or +inf (lowest/largest for integers). Pairs (T, R): (f32, f32),
-/// (f64, f64); integers: (i32, i32), (i32, i64), (i64, i64), (u8, u8), (u8, i64).
+/// (f64, f64); integers: kSum and kProd to i64, kMax and kMin to the same type, of i32, i64 and u8.
 template <class T, class R>
 void reduce(Reduce kind, const ReduceLayout& layout, const T* in, R* out, double scale, void* scratch,
             const Team& team);

@@ -1,5 +1,6 @@
 // Integer reductions: plain loops, which the compiler vectorises; order does not matter to the bits.
 #include <limits>
+#include <type_traits>
 
 #include "kernels/reduce.h"
 #include "kernels/reduce_plan.h"
@@ -23,11 +24,6 @@ struct IntOp {
     if constexpr (kKind == Reduce::kMax) return std::numeric_limits<R>::lowest();
     if constexpr (kKind == Reduce::kMin) return std::numeric_limits<R>::max();
     return kKind == Reduce::kProd ? R(1) : R(0);
-  }
-  static R map(R x) {
-    if constexpr (kKind == Reduce::kSumSquares) return wrapping_mul(x, x);
-    if constexpr (kKind == Reduce::kSumAbs) return x < 0 ? wrapping_mul(x, static_cast<R>(-1)) : x;
-    return x;
   }
   static R join(R a, R b) {
     if constexpr (kKind == Reduce::kMax) return a > b ? a : b;
@@ -56,9 +52,9 @@ struct IntLeaf {
         const int64_t from = i % n, m = std::min(n - from, piece.end - i);
         const T* x = in + p.in_offset + to.in + run.in + from * step;
         if (step == 1) {
-          for (int64_t j = 0; j < m; ++j) value = Op::join(value, Op::map(static_cast<R>(x[j])));
+          for (int64_t j = 0; j < m; ++j) value = Op::join(value, static_cast<R>(x[j]));
         } else {
-          for (int64_t j = 0; j < m; ++j) value = Op::join(value, Op::map(static_cast<R>(x[j * step])));
+          for (int64_t j = 0; j < m; ++j) value = Op::join(value, static_cast<R>(x[j * step]));
         }
         i += m;
       }
@@ -77,7 +73,7 @@ struct IntLeaf {
       Walk row(p.reduced, p.reduced.rank, piece.begin);
       for (int64_t r = piece.begin; r < piece.end; ++r, row.next()) {
         const T* x = in + p.in_offset + at.in + begin + row.in;
-        for (int64_t c = 0; c < width; ++c) sums[c] = Op::join(sums[c], Op::map(static_cast<R>(x[c])));
+        for (int64_t c = 0; c < width; ++c) sums[c] = Op::join(sums[c], static_cast<R>(x[c]));
       }
       R* to = out + at.out + begin * p.kept.out[inner];
       for (int64_t c = 0; c < width; ++c) to[c * p.kept.out[inner]] = sums[c];
@@ -93,13 +89,13 @@ void reduce(Reduce kind, const ReduceLayout& layout, const T* in, R* out, double
   const auto run = [&]<Reduce kKind>() {
     run_reduce(plan, IntLeaf<IntOp<kKind, R>, T, R>{in}, out, static_cast<R*>(scratch), team);
   };
-  switch (kind) {
-    case Reduce::kSum: return run.template operator()<Reduce::kSum>();
-    case Reduce::kProd: return run.template operator()<Reduce::kProd>();
-    case Reduce::kMax: return run.template operator()<Reduce::kMax>();
-    case Reduce::kMin: return run.template operator()<Reduce::kMin>();
-    case Reduce::kSumSquares: return run.template operator()<Reduce::kSumSquares>();
-    case Reduce::kSumAbs: return run.template operator()<Reduce::kSumAbs>();
+  if constexpr (std::is_same_v<R, int64_t>) {
+    if (kind == Reduce::kSum) run.template operator()<Reduce::kSum>();
+    if (kind == Reduce::kProd) run.template operator()<Reduce::kProd>();
+  }
+  if constexpr (std::is_same_v<T, R>) {
+    if (kind == Reduce::kMax) run.template operator()<Reduce::kMax>();
+    if (kind == Reduce::kMin) run.template operator()<Reduce::kMin>();
   }
 }
 template void reduce(Reduce, const ReduceLayout&, const int32_t*, int32_t*, double, void*, const Team&);

@@ -1,10 +1,9 @@
 // Pooling by sliding windows, and by bins that divide an input of any size (adaptive): the largest element, or the mean.
-#include "ops/checks.h"
+#include "ingot/ops/checks.h"
+#include "ingot/ops/plain.h"
 #include "ops/define.h"
-#include "ops/plain.h"
 #include "ops/pool_shape.h"
 #include "ops/rules.h"
-#include "ops/staging.h"
 
 namespace ingot {
 namespace {

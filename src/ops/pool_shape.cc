@@ -2,12 +2,12 @@
 
 #include <cmath>
 
+#include "ingot/ops/checks.h"
 #include "ingot/ops/ops.h"
+#include "ingot/ops/plain.h"
 #include "ingot/ops/plumbing.h"
-#include "ops/checks.h"
-#include "ops/plain.h"
+#include "ingot/ops/staging.h"
 #include "ops/rules.h"
-#include "ops/staging.h"
 
 namespace ingot::pool {
 namespace {

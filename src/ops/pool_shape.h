@@ -4,10 +4,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "ingot/ops/decoded.h"
 #include "ingot/ops/op.h"
 #include "ingot/ops/options.h"
 #include "kernels/pool.h"
-#include "ops/decoded.h"
 
 namespace ingot::pool {
 

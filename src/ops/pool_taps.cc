@@ -1,10 +1,10 @@
 // Max pooling as plans run it where nobody reads positions: a window keeps which of its elements, its taps, is the largest.
-#include "ops/checks.h"
+#include "ingot/ops/checks.h"
+#include "ingot/ops/plain.h"
+#include "ingot/ops/staging.h"
 #include "ops/define.h"
-#include "ops/plain.h"
 #include "ops/pool_shape.h"
 #include "ops/rules.h"
-#include "ops/staging.h"
 
 namespace ingot {
 namespace {
