@@ -131,6 +131,7 @@ class Format {
       s_.text(i.name);
       type(i.dtype);
       dims(i.shape);
+      check_shape(i.shape);
     });
     s_.list(p.slabs, [&](Program::Slab& b) { slab(b); });
     s_.list(p.constants, [&](int64_t& n) {
@@ -217,6 +218,10 @@ class Format {
     if (!fits) Reader::fail("an operand's layout is out of range");
   }
 
+  static void check_shape(const Dims& shape) {
+    if constexpr (Stream::kReads) check_layout({.shape = shape, .strides = Dims::filled(shape.size(), 0)});
+  }
+
   void record(Record& r) {
     choice(r.kind, Record::Kind::kProduct);
     s_.text(r.label);
@@ -241,7 +246,7 @@ class Format {
     s_.number(c.first);
     s_.number(c.registers);
     dims(c.shape);
-    if constexpr (Stream::kReads) check_layout({.shape = c.shape, .strides = Dims::filled(c.shape.size(), 0)});
+    check_shape(c.shape);
     s_.number(c.cut);
     s_.list(c.code, [&](Chain::Instruction& i) {
       op(i.op, i.attrs);
@@ -376,7 +381,7 @@ void check_apart(const Program& p, const Memory& memory) {
     }
 }
 
-// Memory that is not in the file must be what records use, and fit this machine.
+// Memory that is not in the file must be what records use.
 void check_sizes(const Program& p) {
   size_t arena = 0;
   for (const Buffer& b : p.buffers) arena = std::max(arena, b.offset + b.bytes);
@@ -387,10 +392,6 @@ void check_sizes(const Program& p) {
       if (o.space == Space::kOutput) outputs = std::max(outputs, static_cast<size_t>(extent_of(o).end));
   if (p.arena_bytes > arena + 64 || p.output_bytes > outputs + 64)
     Reader::fail("it asks for memory that it does not use");
-  const uint64_t ram = machine_info().ram_bytes;
-  if (ram > 0 && p.arena_bytes + p.output_bytes > ram)
-    throw Error(ErrorKind::kMemory, p.name + ": the plan needs " + format_bytes(p.arena_bytes + p.output_bytes) +
-                                        ", this machine has " + format_bytes(ram));
 }
 
 // Scratch that this machine's kernels need beyond what the file reserved gets room of its own.
@@ -401,6 +402,16 @@ void reserve_spares(Executable& e) {
     e.spares.push_back({i, e.spare_bytes, need});
     e.spare_bytes += (need + 63) / 64 * 64;
   }
+}
+
+// A small file can ask for any amount of memory: more than the caller allows, or this machine has, is refused.
+void check_room(const Executable& e, size_t limit) {
+  const Program& p = e.program;
+  const uint64_t most = limit > 0 ? limit : machine_info().ram_bytes;
+  const uint64_t need = p.arena_bytes + p.output_bytes + e.kept_bytes + e.scratch_bytes(p.threads);
+  if (most > 0 && need > most)
+    throw Error(ErrorKind::kMemory, p.name + ": the plan needs " + format_bytes(need) + ", " +
+                                        (limit > 0 ? "the limit is " : "this machine has ") + format_bytes(most));
 }
 
 }  // namespace
@@ -430,7 +441,7 @@ std::vector<std::string> Plan::slabs() const {
   return names;
 }
 
-Plan Plan::from_bytes(std::span<const std::byte> bytes, const std::vector<NamedTensor>& bindings) {
+Plan Plan::from_bytes(std::span<const std::byte> bytes, const std::vector<NamedTensor>& bindings, size_t byte_limit) {
   graph::Reader in(bytes);
   if (std::memcmp(in.take(sizeof graph::kMagic).data(), graph::kMagic, sizeof graph::kMagic) != 0)
     graph::Reader::fail("it does not begin as a plan does");
@@ -465,16 +476,17 @@ Plan Plan::from_bytes(std::span<const std::byte> bytes, const std::vector<NamedT
   impl->options.name = p.name;
   const auto e = graph::make_executable(std::move(lowered), std::min(threads_saved, ingot::threads()));
   graph::reserve_spares(*e);
+  graph::check_room(*e, byte_limit);
   impl->executable = e;
   impl->context = std::make_unique<graph::Context>(impl->executable, impl->program().threads);
   return Plan(std::move(impl));
 }
 
-Plan Plan::load(const std::string& path, const std::vector<NamedTensor>& bindings) {
+Plan Plan::load(const std::string& path, const std::vector<NamedTensor>& bindings, size_t byte_limit) {
   InputFile file("load", path);
   std::vector<std::byte> bytes(file.size());
   file.read(bytes.data(), bytes.size());
-  return from_bytes(bytes, bindings);
+  return from_bytes(bytes, bindings, byte_limit);
 }
 
 }  // namespace ingot

@@ -39,6 +39,7 @@ struct Operand {
   int64_t numel() const;
   bool is_contiguous() const;
   int64_t element() const { return static_cast<int64_t>(size_of(dtype)); }
+  bool operator==(const Operand&) const = default;
 };
 
 /// The bytes of a space from an operand's first element in memory to its last.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/cpu/fold_kernel.h"
+#include "graph/graph.h"
 #include "graph/schedule.h"
 #include "graph/tile_program.h"
 #include "ingot/base/error.h"
@@ -57,15 +58,15 @@ class Verifier {
     int last = -1;
     for (const Record& r : p_.records) {
       record_ = &r;
-      require(r.position == last + 1 || (r.position == last && previous_ == Kind::kCheck), "it is out of order");
+      require(r.position == last + 1 || (r.position == last && after_check()), "it is out of order");
       last = r.position;
-      previous_ = r.kind;
       check_operands(r);
       check_kind(r);
       check_memory(r);
+      previous_ = &r;
     }
     record_ = nullptr;
-    require(previous_ != Kind::kCheck, "it ends with a check");
+    require(!after_check(), "it ends with a check");
     for (const Program::Output& o : p_.outputs) {
       require(o.operand.space == Space::kOutput || o.operand.space == Space::kBound,
               "a result is in no memory of its own");
@@ -207,14 +208,36 @@ class Verifier {
                                                                          " " + to_string(o.shape) + ", the op makes " +
                                                                          name(s.dtype) + " " + to_string(s.shape));
     }
+    check_trust(r);
     if (!r.seeded) return;
     const Operand& seed = r.operands.back();
     require(seed.given() && seed.dtype == kI64 && seed.numel() == 1 && r.attrs->find("seed") != nullptr,
             "its seed is no i64 number");
   }
 
+  // Values that an op trusts, such as indices, are looked at: before the first record, if no record writes them until it
+  // runs, or by the record before it.
+  void check_trust(const Record& r) const {
+    if (r.op->check == nullptr) return;
+    const auto inputs = std::span(r.operands).first(static_cast<size_t>(r.inputs));
+    if (!r.check_first)
+      return require(
+          after_check() && previous_->op == r.op && same_attrs(*previous_->attrs, *r.attrs) &&
+              std::equal(inputs.begin(), inputs.end(), previous_->operands.begin(), previous_->operands.end()),
+          "nobody looks at the values that it trusts");
+    for (const Operand& o : inputs) {
+      if (!o.given() || is_float(o.dtype) || o.space == Space::kInput || o.space == Space::kConstant) continue;
+      const auto slab = static_cast<size_t>(o.index);
+      const Extent e = extent_of(o);
+      require(o.space == Space::kBound && (slab >= stored_.size() || !stored_[slab].meets(e.begin, e.end)),
+              "values that it trusts are looked at before they are there");
+    }
+  }
+  bool after_check() const { return previous_ != nullptr && previous_->kind == Kind::kCheck; }
+
   void check_check(const Record& r) const {
-    require(r.op != nullptr && r.op->check != nullptr && r.operands.size() == static_cast<size_t>(r.inputs),
+    require(r.op != nullptr && r.op->check != nullptr && r.operands.size() == static_cast<size_t>(r.inputs) &&
+                r.results == 0 && !r.seeded && !r.check_first,
             "it lacks operands");
     for (const Operand& o : r.operands) require(!o.written && o.space != Space::kBlock, "a check writes");
     const std::vector<Tensor> tensors = layouts_of(r);
@@ -308,7 +331,9 @@ class Verifier {
     const Dims& shape = r.chain.shape;
     const int cut = r.chain.cut;
     require(f.block >= r.chain.first && static_cast<size_t>(f.block) + 1 < r.operands.size(), "its fold has no block");
-    require((f.along == Reduction::Along::kAll) == (cut < 0), "its fold is cut elsewhere");
+    require((f.along == Reduction::Along::kAll) == (cut < 0) && cut < shape.size(), "its fold is cut elsewhere");
+    for (size_t i = static_cast<size_t>(r.chain.first); cut >= 0 && i + 1 < r.operands.size(); i++)
+      require(TileProgram::merges(layout(r.operands[i]), shape, cut), "what its fold reads is in no columns");
     const Operand& block = r.operands[static_cast<size_t>(f.block)];
     const Operand& result = r.operands.back();
     const int blocks = static_cast<int>(
@@ -370,6 +395,10 @@ class Verifier {
         new_results_.emplace_back(e.begin, e.end);
       }
       if (o.written && o.space == Space::kArena) made_[static_cast<size_t>(o.buffer)] = true;
+      if (o.written && o.space == Space::kBound) {
+        stored_.resize(p_.slabs.size());
+        stored_[static_cast<size_t>(o.index)].add(e.begin, e.end);
+      }
     }
     for (const auto& [begin, end] : new_results_) results_.add(begin, end);
     new_results_.clear();
@@ -406,10 +435,11 @@ class Verifier {
   const Program& p_;
   const std::string& place_;
   const Record* record_ = nullptr;
-  Kind previous_ = Kind::kOp;
+  const Record* previous_ = nullptr;
   Intervals results_;
   std::vector<std::pair<int64_t, int64_t>> new_results_;
-  std::vector<bool> made_;  // by buffer
+  std::vector<bool> made_;         // by buffer
+  std::vector<Intervals> stored_;  // by slab
 };
 
 }  // namespace

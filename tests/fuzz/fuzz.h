@@ -1,4 +1,4 @@
-// What a fuzz target is: any bytes, and an Error or a value as the answer. Memory beyond what 4 KiB of input and the
+// What a fuzz target is: any bytes, and an Error or a value as the answer. Memory beyond what a few KiB of input and the
 // limits below justify is a failure like a crash.
 #pragma once
 #include <cstdint>

@@ -3,7 +3,10 @@
 #include <filesystem>
 
 #include "ingot/gates/circuit_io.h"
+#include "ingot/graph/grad.h"
+#include "ingot/graph/plan.h"
 #include "ingot/io/io.h"
+#include "ingot/ops/ops.h"
 
 namespace {
 
@@ -15,6 +18,31 @@ Tensor counting(const Dims& shape, DType dtype) {
     store_from_double(static_cast<std::byte*>(t.raw()) + static_cast<size_t>(i) * size_of(dtype), dtype,
                       static_cast<double>(i % 7));
   return t;
+}
+
+// One plan for each kind of record, and one that trains.
+std::vector<Plan> plans() {
+  const Tensor w = full({3, 2}, 0.5), g = zeros({3, 2}), k = ones({2, 1, 2, 2});
+  std::vector<Plan> made;
+  made.push_back(compile([](const Tensor& x) { return tanh(x * 2 + 1); }, {{3, 2}}));
+  made.push_back(compile([](const Tensor& x) { return mean(exp(x), {1}); }, {{3, 8}}));
+  made.push_back(compile([=](const Tensor& x) { return gelu(matmul(x, w)); }, {{2, 3}}, {.frozen = true}));
+  made.push_back(compile([](const Tensor& x, const Tensor& at) { return softmax(index_select(x, at), -1); },
+                         {{3, 2}, {{2}, kI64}}));
+  made.push_back(compile(
+      [=](const Tensor& x) {
+        return max_pool2d(relu(conv2d(x, k)), {.kernel = {2, 2}});
+      },
+      {{1, 1, 5, 5}}, {.frozen = true}));
+  made.push_back(compile(
+      [=](const Tensor& x, const Tensor& seed) {
+        const auto [loss, slopes] = value_and_grad([&] { return mean(square(dropout(matmul(x, w), 0.3, seed))); }, {w});
+        copy_into(g, slopes[0]);
+        copy_into(w, w - g * 0.1);
+        return loss;
+      },
+      {{2, 3}, {Dims(), kI64}}, {.names = {{"w", w}, {"g", g}}}));
+  return made;
 }
 
 }  // namespace
@@ -59,5 +87,6 @@ int main(int count, char** arguments) {
     const std::string whole = gates::to_binary(c);  // the target adds the mark and the checksum
     io::write_file(place("igc", std::to_string(c.inputs)), std::string_view(whole).substr(4, whole.size() - 8));
   }
+  for (const Plan& plan : plans()) plan.save(place("plan", std::to_string(plan.to_bytes().size())));
   return 0;
 }

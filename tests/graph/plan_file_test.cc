@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "graph/cpu/context.h"
 #include "graph/schedule.h"
 #include "ingot/base/error.h"
 #include "ingot/base/file.h"
@@ -141,6 +142,22 @@ TEST(PlanFile, OtherFilesAreRefused) {
   std::vector<std::byte> bytes = inference().to_bytes();
   bytes[8] = std::byte{99};
   EXPECT_NE(message([&] { Plan::from_bytes(bytes); }).find("version 99"), std::string::npos);
+}
+
+// A small file can ask for any amount of memory; the caller says how much is too much.
+TEST(PlanFile, MemoryHasALimit) {
+  const std::vector<std::byte> bytes =
+      compile([](const Tensor& x) { return softmax(x + 1.0, 0); }, {{1000, 100}}, {.name = "wide"}).to_bytes();
+  EXPECT_LT(bytes.size(), 10'000u);
+  EXPECT_NE(message([&] { Plan::from_bytes(bytes, {}, 100'000); }).find("wide: the plan needs"), std::string::npos);
+  EXPECT_EQ(message([&] { Plan::from_bytes(bytes, {}, 10'000'000); }), "no error");
+}
+
+// One element seen many times is not laid out as if it were as many: a file could make it any number.
+TEST(PlanFile, RepeatedElementsTakeNoMemory) {
+  Plan plan = compile([](const Tensor& x) { return matmul(x, full({300, 200}, 0.5)); }, {{4, 300}});
+  EXPECT_EQ(graph::executable_of(plan).kept_bytes, 0u);
+  EXPECT_EQ(plan.run(full({4, 300}, 2))[0].to_vector<float>(), std::vector<float>(800, 300));
 }
 
 // Whatever a file holds, loading it gives a plan that runs or an Error.

@@ -116,6 +116,51 @@ TEST_F(Mutations, TypesShapesAndStrides) {
   EXPECT_GT(expect_found("rank", [](Operand& o) { return o.strides.push_back(1), o.given(); }), 10);
 }
 
+// An op that trusts indices without a look at them would read anywhere.
+TEST_F(Mutations, ChecksOfValues) {
+  int checks = 0, first = 0;
+  for (size_t i = 0; i < good_.records.size(); i++) {
+    Program p = good_;
+    Record& r = p.records[i];
+    if (r.kind == Record::Kind::kCheck) {
+      checks++;
+      Program other = good_;
+      other.records[i].operands[1].offset = 8;
+      EXPECT_TRUE(found(other)) << "a look at other values";
+      const Attrs elsewhere = Attrs().set("axis", 1);
+      other = good_;
+      other.records[i].attrs = &elsewhere;
+      EXPECT_TRUE(found(other)) << "a look for another range";
+      other = good_;
+      other.records[i].seeded = true;
+      EXPECT_TRUE(found(other)) << "a look with a seed that is not there";
+      p.records.erase(p.records.begin() + static_cast<int64_t>(i));
+      EXPECT_TRUE(found(p)) << "no look";
+    } else if (r.op != nullptr && r.op->check != nullptr) {
+      first += r.check_first;
+      r.check_first = !r.check_first;
+      EXPECT_TRUE(found(p)) << "a look at the wrong time";
+    }
+  }
+  EXPECT_GT(checks, 0);
+  EXPECT_GT(first, 0);
+}
+
+// Columns that do not follow each other would be counted as rows, of which the result has fewer.
+TEST(FoldMutations, ColumnsThatDoNotMerge) {
+  const Plan plan = compile([](const Tensor& x) { return sum(exp(x), {1, 2}); }, {{6, 4, 5}});
+  Program p = executable_of(plan).program;
+  ASSERT_EQ(p.records.size(), 1u);
+  ASSERT_EQ(p.records[0].kind, Record::Kind::kFold);
+  EXPECT_FALSE(found(p));
+  for (Operand& o : p.records[0].operands)
+    if (o.space == Space::kInput) o.strides = {20, 1, 4};
+  EXPECT_TRUE(found(p));
+  p = executable_of(plan).program;
+  p.records[0].chain.cut = 3;
+  EXPECT_TRUE(found(p));
+}
+
 TEST_F(Mutations, SpacesAndValues) {
   for (const Space to : {Space::kNone, Space::kOutput, Space::kInput, Space::kBound, Space::kBlock})
     EXPECT_GT(expect_found("space",

@@ -148,10 +148,12 @@ class INGOT_API Plan {
   /// memory that it is bound to. A killed process leaves the old file or the new one.
   void save(const std::string& path) const;
   /// Reads such a file; nothing is captured. `bindings` has the memory that the plan is bound to, by the names that
-  /// slabs() of the saved plan gave: contiguous tensors of the same type and number of bytes.
-  static Plan load(const std::string& path, const std::vector<NamedTensor>& bindings = {});
+  /// slabs() of the saved plan gave: contiguous tensors of the same type and number of bytes. A plan that takes more than
+  /// `byte_limit` bytes for itself is refused (0: more than this machine has).
+  static Plan load(const std::string& path, const std::vector<NamedTensor>& bindings = {}, size_t byte_limit = 0);
   /// The same from the bytes of a file.
-  static Plan from_bytes(std::span<const std::byte> bytes, const std::vector<NamedTensor>& bindings = {});
+  static Plan from_bytes(std::span<const std::byte> bytes, const std::vector<NamedTensor>& bindings = {},
+                         size_t byte_limit = 0);
   std::vector<std::byte> to_bytes() const;
   /// Names of the memory that load() must be given for this plan.
   std::vector<std::string> slabs() const;

@@ -18,7 +18,7 @@ class ProductKernel final : public Kernel {
     gemm_.b_row = p.b_row, gemm_.b_col = p.b_col;
     gemm_.c_row = p.c_row;
     if (p.relu) gemm_.activation = kernels::Activation::kRelu;
-    if (p.constant_b && p.m > 1 && p.n > 1) pack(memory);
+    if (p.constant_b && p.m > 1 && p.n > 1 && !repeats(r.operands[kB])) pack(memory);
     own_scratch_ = kernels::gemm_scratch(gemm_, 1);
   }
 
@@ -56,6 +56,12 @@ class ProductKernel final : public Kernel {
     if (record_.wide && (gemm_.m >= 8 || gemm_.n >= 32))
       g.split = record_.split == Split::kRows ? kernels::GemmSplit::kRows : kernels::GemmSplit::kColumns;
     return g;
+  }
+
+  // Has more elements than memory, such as a `full`: packed, it would need memory that nobody gave it.
+  static bool repeats(const Operand& o) {
+    const Extent e = extent_of(o);
+    return o.numel() * o.element() > e.end - e.begin;
   }
 
   // b as the GEMM reads it.
