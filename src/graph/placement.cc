@@ -115,41 +115,45 @@ class NeedsFinder {
     if (checks) last_check_ = group;
   }
 
-  // May result `out` of a group stand where its operand `in` stood?
-  bool may_share(const Group& g, ValueId out, ValueId in) const {
-    const Tensor &o = graph_.symbol(out), &i = graph_.symbol(in);
-    if (size_of(o.dtype()) != size_of(i.dtype()) || !(o.shape() == i.shape()) || !i.is_contiguous()) return false;
-    if (!g.chain) return graph_.producer(out).op->in_place && only_reads_alike(graph_.producer(out), in);
-    // Tile by tile: nothing that runs after `out` is written may read `in` again, nor through another view.
-    for (const NodeId n : g.nodes)
-      for (const ValueId v : graph_.node(n).inputs) {
-        if (v == kAbsent || graph_.root(v) != in) continue;
-        if (v != in || n > graph_.value(out).node) return false;
-      }
-    return true;
-  }
+  // A value in the arena that a group reads.
+  struct Read {
+    ValueId value;
+    NodeId last;  // that reads it
+    int times;
+    bool directly;  // and not through a view
+  };
 
-  // An op that works in place reads the operand it overwrites once, and not by a view.
-  bool only_reads_alike(const Node& n, ValueId in) const {
-    return std::count_if(n.inputs.begin(), n.inputs.end(),
-                         [&](ValueId v) { return v != kAbsent && graph_.root(v) == in; }) == 1;
+  // May result `out` of a group stand where its operand stood?
+  bool may_share(const Group& g, ValueId out, const Read& in) const {
+    const Tensor &o = graph_.symbol(out), &i = graph_.symbol(in.value);
+    if (!in.directly || size_of(o.dtype()) != size_of(i.dtype()) || !(o.shape() == i.shape()) || !i.is_contiguous())
+      return false;
+    // An op reads the operand it overwrites once; a chain works tile by tile, and reads it no more after `out` is written.
+    return g.chain ? in.last <= graph_.value(out).node : in.times == 1 && graph_.producer(out).op->in_place;
   }
 
   void find_shares(int group) {
     const Group& g = groups_[static_cast<size_t>(group)];
     if (g.product >= 0 || g.reduction >= 0) return;
-    operands_.clear();
+    reads_.clear();
     for (const NodeId id : g.nodes)
-      for (const ValueId in : graph_.node(id).inputs)
-        if (in != kAbsent && space_of(in) == Space::kArena && maker_of(in) != group && graph_.root(in) == in)
-          operands_.push_back(in);
+      for (const ValueId v : graph_.node(id).inputs) {
+        if (v == kAbsent) continue;
+        const ValueId root = graph_.root(v);
+        if (space_of(root) != Space::kArena || maker_of(root) == group) continue;
+        auto read = std::find_if(reads_.begin(), reads_.end(), [&](const Read& r) { return r.value == root; });
+        if (read == reads_.end()) read = reads_.insert(read, {root, id, 0, true});
+        read->last = id;
+        read->times++;
+        read->directly = read->directly && v == root;
+      }
     for (const NodeId id : g.nodes) {
       const Node& n = graph_.node(id);
       for (ValueId out = n.first; out < n.first + n.count; out++)
-        for (const ValueId in : operands_)
+        for (const Read& in : reads_)
           if (space_of(out) == Space::kArena && may_share(g, out, in)) {
             needs_.steps.shares.add(out);
-            needs_.steps.shares.add(in);
+            needs_.steps.shares.add(in.value);
           }
     }
   }
@@ -185,7 +189,7 @@ class NeedsFinder {
   int last_check_ = -1;          // the latest group that looks at what it reads, and may end the run
   std::vector<int> group_of_;    // by node
   std::vector<int> touched_by_;  // by value: the latest group
-  std::vector<ValueId> operands_;
+  std::vector<Read> reads_;
   Needs needs_;
 };
 
