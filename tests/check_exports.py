@@ -9,7 +9,8 @@ import sys
 COMMENT = re.compile(r"//[^\n]*|^#[^\n]*", re.M)
 CLASS = re.compile(r"\b(?:class|struct) (INGOT_API|INGOT_PRIVATE) (\w+)")
 LAYER = re.compile(r"^INGOT_(?:POOL|ADAPTIVE_POOL|PLAIN_LAYER)\((\w+)\);", re.M)  # classes that a macro of nn/layers.h writes
-FUNCTION = re.compile(r"(?<!class )(?<!struct )\bINGOT_API (?:const )?[\w:<>,&* ]*?(operator[^\s\w(]+|\w+)\(")
+FUNCTION = re.compile(r"(?<!class )(?<!struct )\bINGOT_API (?:const )?[\w:&* ]*?(operator[^\s\w(]+|\w+)\(")
+TEMPLATE_ARGUMENTS = re.compile(r"<[^<>;{}]*>")
 VARIABLES = re.compile(r"\bextern INGOT_API const \w+ ([\w,\s]+);")
 ABOUT_A_TYPE = re.compile(r"^(?:typeinfo name for|typeinfo for|vtable for|VTT for|non-virtual thunk to|virtual thunk to) ")
 
@@ -21,6 +22,8 @@ def marked(include):
         for kind, name in CLASS.findall(text):
             (classes if kind == "INGOT_API" else private).add(name)
         classes.update(LAYER.findall(text))
+        while TEMPLATE_ARGUMENTS.search(text):
+            text = TEMPLATE_ARGUMENTS.sub("", text)
         functions.update(FUNCTION.findall(text))
         for names in VARIABLES.findall(text):
             functions.update(re.split(r",\s*", names.strip()))
@@ -29,7 +32,7 @@ def marked(include):
 
 def path_of(symbol):
     """ingot::nn::Trainer::fit(ingot::data::Loader&) -> [ingot, nn, Trainer, fit]"""
-    symbol = ABOUT_A_TYPE.sub("", symbol)
+    symbol = ABOUT_A_TYPE.sub("", symbol).replace("[abi:cxx11]", "")
     operator = re.search(r"operator[^\w\s]+?(?=\(|$)", symbol)
     head = symbol[: operator.start()] if operator else symbol.split("(")[0]
     while "<" in head:
