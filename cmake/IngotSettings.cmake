@@ -60,6 +60,31 @@ if(INGOT_SANITIZE)
   target_link_options(ingot_flags INTERFACE -fsanitize=${INGOT_SANITIZE})
 endif()
 
+# ingot_precompile(TARGET ROOM): half of what the compiler reads is the standard library, and for rooms that write text, fmt and our
+# own public headers. They are read once per level of optimisation, which GCC takes from the precompiled headers whatever the source's
+# own flags say: sources of another level than their room's go without.
+function(ingot_precompile target room)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR INGOT_LTO OR room STREQUAL "kernels")
+    return()
+  endif()
+  if(room MATCHES "^(recipe|cli)$")
+    target_precompile_headers(${target} PRIVATE ${INGOT_STANDARD_HEADERS} <fmt/format.h> <ingot/nn.h>)
+  elseif(room MATCHES "_door$")
+    target_precompile_headers(${target} REUSE_FROM ingot_recipe)
+  elseif(room MATCHES "^(base|data)$")
+    target_precompile_headers(${target} PRIVATE ${INGOT_STANDARD_HEADERS})
+  elseif(room STREQUAL "nn")
+    target_precompile_headers(${target} REUSE_FROM ingot_data)
+  else()
+    target_precompile_headers(${target} REUSE_FROM ingot_base)
+  endif()
+  # The first lets ccache look inside. In precompiled headers GCC 12 no longer knows the standard library for a system's, and warns
+  # falsely of "text" + std::string.
+  target_compile_options(${target} PRIVATE -fpch-preprocess -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
+endfunction()
+set(INGOT_STANDARD_HEADERS <algorithm> <array> <atomic> <cmath> <cstring> <functional> <limits> <memory> <optional> <span>
+                           <string> <unordered_map> <vector>)
+
 # ingot_room(NAME [LEFT...]): an object library of src/NAME/*.cc that may use the rooms to its left. The door of a system,
 # SYSTEM_door, is src/SYSTEM/door.
 function(ingot_room name)
@@ -79,14 +104,25 @@ function(ingot_room name)
     add_custom_command(OUTPUT ${table} VERBATIM DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/tools/opgen.py
       COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/opgen.py --table ${name} ${table})
     target_sources(ingot_${name} PRIVATE ${table})
-    set_property(SOURCE ${table} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
   endif()
   target_link_libraries(ingot_${name} PUBLIC ingot_settings Threads::Threads)
+  ingot_precompile(ingot_${name} ${name})
   if(name STREQUAL "kernels")
     set_target_properties(ingot_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden)  # no user calls a kernel
   endif()
   # The loops that count are compiled per SIMD target, and reached through pointers: link-time optimisation could only compile
-  # them twice. The rest need not be unrolled, and what runs once per plan had better be small.
+  # them twice. The rest need not be unrolled, what runs once per plan had better be small, and what hardly ever runs (and the JSON
+  # of headers and circuits) quick to compile.
+  string(REGEX MATCH "-O[0-9a-z]*" loops_level "${CMAKE_CXX_FLAGS_RELEASE}")
+  set(room_level -O2)
+  if(name STREQUAL "kernels")
+    set(room_level ${loops_level})
+  elseif(name MATCHES "^(data|nn)$")
+    set(room_level -Os)
+  elseif(name MATCHES "^recipe$|_door$")
+    set(room_level -O1)
+  endif()
+  target_compile_options(ingot_${name} PRIVATE $<$<CONFIG:Release>:${room_level}>)
   foreach(source ${sources})
     file(STRINGS ${source} per_target REGEX "foreach_target\\.h")
     if(per_target AND INGOT_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -95,20 +131,20 @@ function(ingot_room name)
         -fno-sanitize-address-use-after-scope --param asan-stack=0 --param asan-instrumentation-with-call-threshold=0
         -fno-sanitize=undefined -fsanitize=bounds,shift,signed-integer-overflow)
     endif()
-    if(NOT per_target)
-      if(NOT name STREQUAL "kernels")
-        set(level -O2)
-        if(name MATCHES "^(data|nn)$" OR
-           source MATCHES "graph/(draw|picture|plan_file|plan_text|profile|program|slabs|verify)[a-z_]*\\.cc$|base/(print|text|os/[a-z_]+)\\.cc$")
-          set(level -Os)
-        elseif(name MATCHES "^recipe$|_door$")
-          set(level -O1)  # nothing here runs often: quick to compile is worth more than quick
-        endif()
-        set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:${level}>)
-      endif()
-      if(INGOT_LTO)
-        set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -flto=auto -ffat-lto-objects)
-      endif()
+    set(level ${room_level})
+    if(per_target)
+      set(level ${loops_level})
+    elseif(source MATCHES "graph/(draw|picture|plan_file|plan_text|profile|program|slabs|verify)[a-z_]*\\.cc$|base/(print|text|os/[a-z_]+)\\.cc$")
+      set(level -Os)
+    elseif(source MATCHES "gates/circuit_(io|json|port)\\.cc$|io/safetensors\\.cc$")
+      set(level -O1)
+    endif()
+    if(NOT level STREQUAL room_level)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:${level}>)
+      set_property(SOURCE ${source} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+    if(INGOT_LTO AND NOT per_target)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -flto=auto -ffat-lto-objects)
     endif()
   endforeach()
   set_property(GLOBAL APPEND PROPERTY INGOT_ROOMS ${name})
