@@ -3,7 +3,7 @@
 
 #include "harness.h"
 #include "ingot/ingot.h"
-#include "ops/samples.h"
+#include "ingot/ops/samples.h"
 
 namespace {
 

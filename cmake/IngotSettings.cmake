@@ -107,9 +107,7 @@ function(ingot_room name)
   endif()
   target_link_libraries(ingot_${name} PUBLIC ingot_settings Threads::Threads)
   ingot_precompile(ingot_${name} ${name})
-  if(name STREQUAL "kernels")
-    set_target_properties(ingot_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden)  # no user calls a kernel
-  endif()
+  set_target_properties(ingot_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)  # INGOT_API shows
   # The loops that count are compiled per SIMD target, and reached through pointers: link-time optimisation could only compile
   # them twice. The rest need not be unrolled, what runs once per plan had better be small, and what hardly ever runs (and the JSON
   # of headers and circuits) quick to compile.

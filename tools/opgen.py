@@ -63,8 +63,8 @@ class Op:
     def declarations(self):
         into = (self.destinations() + self.parameters(True)).removesuffix(", ")
         return (f"/// {self.doc}\n"
-                f"{self.result_type()} {self.function}({self.parameters(True)});\n"
-                f"void {self.function}_into({into});\n")
+                f"INGOT_API {self.result_type()} {self.function}({self.parameters(True)});\n"
+                f"INGOT_API void {self.function}_into({into});\n")
 
     def assertions(self):
         """That Signature reads the text as this program does, and that the header declares the function."""
@@ -132,14 +132,14 @@ def header(room, ops, plumbing):
     about = ("// What gradients and fused forms are made of. Plans put these in; nobody needs to call them.\n" if plumbing else
              "// Every op has two forms: the first returns a new tensor; `_into` writes to a destination of exactly the result's shape\n"
              "// and type and allocates nothing.\n")
-    includes = ["ingot/base/tensor.h", "ingot/ops/functions.h", "ingot/ops/options.h"]
+    includes = ["ingot/base/export.h", "ingot/base/tensor.h", "ingot/ops/functions.h", "ingot/ops/options.h"]
     if room.name != "ops" and not plumbing:
         includes.append("ingot/ops/op.h")
     out = [f"// Written by tools/opgen.py from the blocks in src/{room.name}: change those and run `./dev generate`.\n" + about +
            "// clang-format off\n#pragma once\n#include <array>\n#include <span>\n#include <string_view>\n\n" +
            "".join(f'#include "{i}"\n' for i in includes) + f"\nnamespace {room.namespace} {{\n"]
     if room.name != "ops" and not plumbing:
-        out.append(f"/// All ops of this library, for add_ops().\nstd::span<const Op* const> {room.span}();\n")
+        out.append(f"/// All ops of this library, for add_ops().\nINGOT_API std::span<const Op* const> {room.span}();\n")
     family = None
     for op in ops:
         if op.plumbing != plumbing:
@@ -153,7 +153,7 @@ def header(room, ops, plumbing):
 
 def table(room, ops):
     out = [f"// Written by tools/opgen.py from the blocks in src/{room.name} when the room is built.\n"
-           f'#include "{room.public}"\n#include "{room.plumbing}"\n#include "ops/generated.h"\n\nnamespace {room.namespace} {{\n']
+           f'#include "{room.public}"\n#include "{room.plumbing}"\n#include "ingot/ops/generated.h"\n\nnamespace {room.namespace} {{\n']
     out.append("".join(f"extern const Op op_{op.id};\n" for op in ops))
     out.append("".join(op.assertions() for op in ops))
     out.append("namespace {\nconstexpr const Op* kOps[] = {\n" + "".join(f"    &op_{op.id},\n" for op in ops) + "};\n}  // namespace\n")

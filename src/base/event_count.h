@@ -3,8 +3,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/clock.h"
 #include "base/os/thread.h"
+#include "ingot/base/clock.h"
 
 namespace ingot {
 

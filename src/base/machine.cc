@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/machine_loops.h"
 #include "base/os/machine.h"
+#include "ingot/base/clock.h"
 #include "ingot/base/error.h"
 #include "ingot/base/memory.h"
 #include "ingot/base/simd.h"

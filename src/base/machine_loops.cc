@@ -1,6 +1,6 @@
 #include "base/machine_loops.h"
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "base/machine_loops.cc"

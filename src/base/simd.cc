@@ -1,4 +1,4 @@
-#include "base/simd.h"
+#include "ingot/base/simd.h"
 
 #include <hwy/detect_targets.h>
 

@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "base/alone.h"
-#include "base/clock.h"
 #include "base/crew.h"
 #include "base/os/machine.h"
 #include "base/os/thread.h"
+#include "ingot/base/clock.h"
 #include "ingot/base/error.h"
 #include "ingot/base/numbers.h"
 

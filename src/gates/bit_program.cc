@@ -11,10 +11,6 @@
 namespace ingot::gates {
 namespace {
 
-using kernels::BitCode;
-using kernels::BitKind;
-using kernels::BitPart;
-
 // Instructions before their operands have places. Signals are those of the network: constant, inputs, gates.
 struct Step {
   BitCode kind = 0;
@@ -31,7 +27,6 @@ struct Form {
 
 // The instruction of a function. Swapped where it is the second input that is copied or negated.
 Form form_of(Function f) {
-  using namespace kernels;
   static constexpr Form kForms[kFunctions] = {
       {kBitZero, false},  {kBitAnd, false},   {kBitAndNot, false}, {kBitCopy, false},
       {kBitAndNot, true}, {kBitCopy, true},   {kBitXor, false},    {kBitOr, false},
@@ -43,18 +38,18 @@ Form form_of(Function f) {
 Step single(Function f, uint32_t out, uint32_t a, uint32_t b) {
   const Form form = form_of(f);
   if (form.swap) std::swap(a, b);
-  if (form.kind == kernels::kBitCopy || form.kind == kernels::kBitNot) b = a;
+  if (form.kind == kBitCopy || form.kind == kBitNot) b = a;
   return {form.kind, 2, out, {a, b}};
 }
 
 BitPart part_of(Function f) {
   switch (f) {
-    case Function::kAnd: return kernels::kBitPartAnd;
+    case Function::kAnd: return kBitPartAnd;
     case Function::kAndNot:
-    case Function::kNotAnd: return kernels::kBitPartAndNot;
-    case Function::kOr: return kernels::kBitPartOr;
-    case Function::kXor: return kernels::kBitPartXor;
-    default: return kernels::kBitLeaf;
+    case Function::kNotAnd: return kBitPartAndNot;
+    case Function::kOr: return kBitPartOr;
+    case Function::kXor: return kBitPartXor;
+    default: return kBitLeaf;
   }
 }
 
@@ -113,7 +108,7 @@ class Compiler {
     std::vector<bool> inside(network_.nodes());  // of another gate's tree
     if (!keep_)
       for (uint32_t n = network_.nodes(); n-- > network_.first_gate();)
-        if (!inside[n] && part_of(network_.gate(n).function) != kernels::kBitLeaf)
+        if (!inside[n] && part_of(network_.gate(n).function) != kBitLeaf)
           for (const uint32_t from : {network_.gate(n).a, network_.gate(n).b})
             if (from >= network_.first_gate() && readers_[from] == 1) inside[from] = true;
     std::vector<uint32_t> order(network_.gates.size());
@@ -133,7 +128,7 @@ class Compiler {
   // Makes one instruction of this gate and of one before it that reads the same.
   bool join_twin(uint32_t n) {
     const Gate& g = network_.gate(n);
-    if (part_of(g.function) == kernels::kBitLeaf) return false;
+    if (part_of(g.function) == kBitLeaf) return false;
     const auto [other, alone] = alone_.try_emplace(std::pair(g.a, g.b), steps_.size());
     if (alone) return false;
     Step& step = steps_[other->second];
@@ -148,7 +143,7 @@ class Compiler {
     if (first.function == Function::kNotAnd ||
         (first.function != Function::kAndNot && second.function == Function::kNotAnd))
       std::swap(a, b);
-    step = {kernels::bit_twins(part_of(first.function), part_of(second.function)), 2, first_node, {a, b}, second_node};
+    step = {bit_twins(part_of(first.function), part_of(second.function)), 2, first_node, {a, b}, second_node};
     return true;
   }
 
@@ -158,7 +153,7 @@ class Compiler {
       uint32_t x, y;
     };
     const auto side = [&](uint32_t from, bool inside) -> Side {
-      if (!inside) return {kernels::kBitLeaf, from, from};
+      if (!inside) return {kBitLeaf, from, from};
       const Gate& g = network_.gate(from);
       return g.function == Function::kNotAnd ? Side{part_of(g.function), g.b, g.a}
                                              : Side{part_of(g.function), g.a, g.b};
@@ -167,8 +162,8 @@ class Compiler {
     Side left = side(g.a, a_inside), right = side(g.b, b_inside);
     if (g.function == Function::kNotAnd) std::swap(left, right);
     const BitPart root = part_of(g.function);
-    if (!kernels::has_bit_tree(root, left.part, right.part)) std::swap(left, right);
-    return {kernels::bit_tree(root, left.part, right.part), 4, n, {left.x, left.y, right.x, right.y}};
+    if (!has_bit_tree(root, left.part, right.part)) std::swap(left, right);
+    return {bit_tree(root, left.part, right.part), 4, n, {left.x, left.y, right.x, right.y}};
   }
 
   // Outputs that no gate writes itself: constants, inputs, negations and second outputs of a signal.
@@ -179,7 +174,7 @@ class Compiler {
       if (own_output_[n] == static_cast<int64_t>(o)) continue;
       const auto out = network_.nodes() + static_cast<uint32_t>(o);  // not a node: an output alone
       if (n == 0)
-        steps_.push_back({negated(l) ? kernels::kBitOne : kernels::kBitZero, 2, out, {}});
+        steps_.push_back({negated(l) ? kBitOne : kBitZero, 2, out, {}});
       else
         steps_.push_back(single(negated(l) ? Function::kNotA : Function::kA, out, n, n));
     }
@@ -192,7 +187,7 @@ class Compiler {
     program_.reads.assign(inputs, false);
     for (size_t s = 0; s < steps_.size(); s++)
       for (int i = 0; i < steps_[s].operands; i++)
-        if (steps_[s].kind > kernels::kBitOne) last[steps_[s].in[i]] = s;
+        if (steps_[s].kind > kBitOne) last[steps_[s].in[i]] = s;
     std::vector<uint32_t> operand(network_.nodes() + outputs), free;
     for (uint32_t i = 0; i < inputs; i++) operand[1 + i] = i;
     for (uint32_t o = 0; o < outputs; o++) operand[network_.nodes() + o] = inputs + o;
@@ -200,12 +195,12 @@ class Compiler {
     for (size_t s = 0; s < steps_.size(); s++) {
       Step& step = steps_[s];
       BitCode in[4] = {};
-      for (int i = 0; i < step.operands && step.kind > kernels::kBitOne; i++) {
+      for (int i = 0; i < step.operands && step.kind > kBitOne; i++) {
         uint32_t& n = step.in[i];
         in[i] = static_cast<BitCode>(operand[n]);
         if (n >= 1 && n <= inputs) program_.reads[n - 1] = true;
       }
-      for (int i = 0; i < step.operands && step.kind > kernels::kBitOne; i++) {
+      for (int i = 0; i < step.operands && step.kind > kBitOne; i++) {
         const uint32_t n = step.in[i];
         if (n < network_.first_gate() || own_output_[n] >= 0 || last[n] != s) continue;
         if (std::find(step.in, step.in + i, n) == step.in + i) free.push_back(operand[n]);

@@ -1,16 +1,16 @@
-// A circuit as instructions of kernels/bits.h.
+// A circuit as instructions of gates/bits.h.
 #pragma once
 #include <cstdint>
 #include <vector>
 
+#include "gates/bits.h"
 #include "ingot/gates/circuit.h"
-#include "kernels/bits.h"
 
 namespace ingot::gates {
 
 /// Operands are numbered: the inputs, the outputs, then slots for signals that are alive at the same time.
 struct BitProgram {
-  std::vector<kernels::BitCode> code;
+  std::vector<BitCode> code;
   int64_t inputs = 0, outputs = 0, slots = 0;
   int64_t gates = 0;             // that are executed
   std::vector<bool> reads = {};  // is an input read at all?

@@ -7,7 +7,7 @@
 #include "gates/varint.h"
 #include "ingot/base/text.h"
 #include "ingot/gates/circuit_io.h"
-#include "io/crc.h"
+#include "ingot/io/crc.h"
 
 namespace ingot::gates {
 namespace {

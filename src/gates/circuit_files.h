@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ingot/gates/circuit.h"
-#include "io/source.h"
+#include "ingot/io/source.h"
 
 namespace ingot::gates {
 

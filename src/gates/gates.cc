@@ -7,9 +7,9 @@
 #include "ingot/base/error.h"
 #include "ingot/gates/ops.h"
 #include "ingot/graph/grad.h"
+#include "ingot/nn/draw.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
-#include "nn/draw.h"
 
 namespace ingot::gates {
 namespace {

@@ -5,7 +5,7 @@
 #include "ingot/base/error.h"
 #include "ingot/base/text.h"
 #include "ingot/gates/circuit_io.h"
-#include "io/source.h"
+#include "ingot/io/source.h"
 
 namespace ingot::gates {
 namespace {

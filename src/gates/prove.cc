@@ -4,9 +4,9 @@
 #include <array>
 #include <unordered_map>
 
-#include "base/clock.h"
 #include "gates/network.h"
 #include "gates/sat.h"
+#include "ingot/base/clock.h"
 #include "ingot/base/error.h"
 #include "ingot/base/random.h"
 #include "ingot/gates/simplify.h"

@@ -15,8 +15,6 @@
 namespace ingot::gates {
 namespace {
 
-using kernels::kBitGrain;
-
 constexpr int64_t kTileRows = kBitGrain;  // members and tiles meet between whole grains
 
 constexpr int64_t up(int64_t n, int64_t grain) { return (n + grain - 1) / grain * grain; }
@@ -83,7 +81,7 @@ class Machine {
     for (int64_t i = 0; i < moving; i++) operands[static_cast<size_t>(i)] = place(i);
     for (int64_t i = 0; i < program_.slots; i++) operands[static_cast<size_t>(moving + i)] = slot + i * stride();
     const auto* code = program_.code.data();
-    kernels::run_bits({code, code + program_.code.size(), operands.data(), moving, words, block_});
+    run_bits({code, code + program_.code.size(), operands.data(), moving, words, block_});
   }
   /// Of a cell rule: does it look at a channel's neighbours to the left or right?
   bool reads_sides(int64_t channel) const {
@@ -170,8 +168,8 @@ struct Runner::Impl {
     const int64_t inputs = 9 * channels(), outputs = machine.program().inputs, start = first * row_words;
     for (int64_t c = 0; c < channels(); c++)
       if (machine.reads_sides(c))
-        kernels::shift_rows(plane(odd, c) + start - row_words, side(team, 0, c), side(team, 1, c), last - first + 2,
-                            row_words, grid.width(), circuit.cell->border == Border::kWrap);
+        shift_rows(plane(odd, c) + start - row_words, side(team, 0, c), side(team, 1, c), last - first + 2, row_words,
+                   grid.width(), circuit.cell->border == Border::kWrap);
     machine.run(team, up((last - first) * row_words, kBitGrain), [&](int64_t i) {
       if (i >= outputs) return plane(1 - odd, i - outputs) + start;
       if (i >= inputs) return mask() + start;

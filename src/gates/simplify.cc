@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clock.h"
 #include "gates/network.h"
 #include "gates/resubstitute.h"
 #include "gates/tables.h"
+#include "ingot/base/clock.h"
 #include "ingot/base/error.h"
 
 namespace ingot::gates {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/simd.h"
 #include "gates/soft_plan.h"
+#include "ingot/base/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gates/soft.cc"

@@ -4,11 +4,14 @@
 
 #include "ingot/gates/ops.h"
 #include "ingot/gates/plumbing.h"
-#include "ops/checks.h"
-#include "ops/decoded.h"
-#include "ops/define.h"
-#include "ops/plain.h"
-#include "ops/staging.h"
+#include "ingot/ops/checks.h"
+#include "ingot/ops/decoded.h"
+#include "ingot/ops/ops.h"
+#include "ingot/ops/own_op.h"
+#include "ingot/ops/plain.h"
+#include "ingot/ops/plumbing.h"
+#include "ingot/ops/samples.h"
+#include "ingot/ops/staging.h"
 
 namespace ingot::gates {
 namespace {

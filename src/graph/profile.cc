@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/clock.h"
 #include "graph/peaks.h"
 #include "graph/plan_impl.h"
 #include "graph/unrecorded.h"
+#include "ingot/base/clock.h"
 #include "ingot/base/error.h"
 #include "ingot/ops/ops.h"
 

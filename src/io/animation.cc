@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "ingot/base/error.h"
-#include "io/source.h"
+#include "ingot/io/source.h"
 
 namespace ingot::io {
 

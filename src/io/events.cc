@@ -3,9 +3,9 @@
 #include <chrono>
 
 #include "ingot/base/error.h"
+#include "ingot/io/crc.h"
 #include "ingot/io/io.h"
-#include "io/crc.h"
-#include "io/source.h"
+#include "ingot/io/source.h"
 
 namespace ingot::io {
 namespace {

@@ -1,6 +1,6 @@
 // npy on any source, for files and for the entries of npz.
 #pragma once
-#include "io/source.h"
+#include "ingot/io/source.h"
 
 namespace ingot::io {
 

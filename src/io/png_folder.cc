@@ -6,7 +6,7 @@
 
 #include "ingot/base/error.h"
 #include "ingot/io/io.h"
-#include "io/source.h"
+#include "ingot/io/source.h"
 
 namespace ingot::io {
 namespace fs = std::filesystem;

@@ -1,7 +1,7 @@
 // The directory of a safetensors file, for all that read one.
 #pragma once
 #include "ingot/io/io.h"
-#include "io/source.h"
+#include "ingot/io/source.h"
 
 namespace ingot::io {
 

@@ -1,4 +1,4 @@
-#include "io/source.h"
+#include "ingot/io/source.h"
 
 #include <algorithm>
 

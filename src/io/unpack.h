@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include "ingot/io/io.h"
-#include "io/source.h"
+#include "ingot/io/source.h"
 
 namespace ingot::io {
 

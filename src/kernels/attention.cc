@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "kernels/gemm.h"
 
 #undef HWY_TARGET_INCLUDE

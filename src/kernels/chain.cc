@@ -5,7 +5,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "kernels/chain-inl.h"
 
 HWY_BEFORE_NAMESPACE();

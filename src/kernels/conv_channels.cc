@@ -1,7 +1,7 @@
 // Convolution with output channels in the lanes: an implicit matrix product. A tile is a few rows (output positions, or
 // taps in the kernel gradient) times two vectors of channels; the rows' factors are read one by one straight from a
 // padded copy of the source, through a table of offsets, so nothing is ever laid out as columns.
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "kernels/conv_engines.h"
 
 #undef HWY_TARGET_INCLUDE

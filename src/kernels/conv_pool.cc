@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "kernels/conv_engines.h"
 #include "kernels/pool.h"
 

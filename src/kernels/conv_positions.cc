@@ -1,7 +1,7 @@
 // Convolution with output positions in the lanes, for depthwise and other groups of few channels and for short sums.
 // The source is copied phase by phase of the stride, so that neighbouring outputs always read neighbouring elements;
 // rows of the copy run on into each other, and the few sums that straddle two rows are simply dropped.
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "kernels/conv_engines.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,7 +1,7 @@
 // Convolution pooled by windows of 2 x 2, with windows in the lanes, for results of few channels. The four sums of a
 // window stay in registers until the largest of them is known. A window's elements are outputs of four convolutions of
 // twice the stride, so a copy of the source phase by phase gives all of them neighbours to read.
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "kernels/conv_engines.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "kernels/copy.h"
 
 HWY_BEFORE_NAMESPACE();

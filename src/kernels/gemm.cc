@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "ingot/base/numbers.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/optimizer.cc"

@@ -10,7 +10,7 @@
 // clang-format off
 #include "kernels/pool-inl.h"
 // clang-format on
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ingot::kernels::HWY_NAMESPACE {

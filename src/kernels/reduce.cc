@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "kernels/reduce_plan.h"
 
 #undef HWY_TARGET_INCLUDE

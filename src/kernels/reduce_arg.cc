@@ -2,7 +2,7 @@
 // best so far is searched.
 #include <limits>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "kernels/reduce.h"
 #include "kernels/reduce_plan.h"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/softmax.cc"

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
+#include "ingot/nn/draw.h"
 #include "ingot/nn/init.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
 #include "nn/checks.h"
-#include "nn/draw.h"
 
 namespace ingot::nn {
 

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "ingot/graph/grad.h"
+#include "ingot/nn/draw.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
 #include "nn/checks.h"
-#include "nn/draw.h"
 
 namespace ingot::nn {
 

@@ -1,11 +1,11 @@
 // Convolutions and pooling.
 #include <cmath>
 
+#include "ingot/nn/draw.h"
 #include "ingot/nn/layers.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
 #include "nn/checks.h"
-#include "nn/draw.h"
 
 namespace ingot::nn {
 

@@ -11,9 +11,9 @@
 
 #include "ingot/base/error.h"
 #include "ingot/graph/plan.h"
+#include "ingot/nn/draw.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
-#include "nn/draw.h"
 #include "nn/parts.h"
 
 namespace ingot::nn {

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/checks.h"
-#include "ops/decoded.h"
+#include "ingot/ops/checks.h"
+#include "ingot/ops/decoded.h"
+#include "ingot/ops/plain.h"
+#include "ingot/ops/staging.h"
 #include "ops/define.h"
-#include "ops/plain.h"
-#include "ops/staging.h"
 
 namespace ingot {
 extern const Op op_self_attention, op_self_attention_grad;

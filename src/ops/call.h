@@ -1,8 +1,8 @@
-// How the generated functions call an op: they have the right number of inputs and results by construction, so they
-// skip the counting that the public call() and call_into() do.
+// What happens to a call: it is recorded, or inferred, checked and run.
 #pragma once
 #include <atomic>
 
+#include "ingot/ops/generated.h"
 #include "ingot/ops/op.h"
 
 namespace ingot {
@@ -33,9 +33,5 @@ Specs infer(const Call& call);
 void check_destination(const Call& call, const Tensor& dst, const Spec& spec);
 /// Rough nanoseconds of a call on one thread.
 double estimate_cost(const Call& call, const Tensor* out, int n_out);
-
-void call_counted(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs, std::span<Tensor> results);
-void call_into_counted(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
-                       std::span<const Tensor* const> destinations);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-#include "ops/checks.h"
+#include "ingot/ops/checks.h"
 
 #include <string>
 

@@ -1,10 +1,10 @@
 // im2col and col2im: the patches a convolution sees, laid out as columns, and their adjoint.
+#include "ingot/ops/checks.h"
+#include "ingot/ops/decoded.h"
+#include "ingot/ops/plain.h"
+#include "ingot/ops/staging.h"
 #include "kernels/conv.h"
-#include "ops/checks.h"
-#include "ops/decoded.h"
 #include "ops/define.h"
-#include "ops/plain.h"
-#include "ops/staging.h"
 
 namespace ingot {
 namespace {

@@ -2,12 +2,12 @@
 // and the column forms. Layouts as in PyTorch: x [batch, channels, …], weights [out, in / groups, …].
 #include "kernels/conv.h"
 
-#include "ops/checks.h"
+#include "ingot/ops/checks.h"
+#include "ingot/ops/decoded.h"
+#include "ingot/ops/plain.h"
+#include "ingot/ops/staging.h"
 #include "ops/conv_shape.h"
-#include "ops/decoded.h"
 #include "ops/define.h"
-#include "ops/plain.h"
-#include "ops/staging.h"
 
 namespace ingot {
 namespace {

@@ -1,8 +1,8 @@
 #include "ops/conv_shape.h"
 
 #include "ingot/base/error.h"
+#include "ingot/ops/checks.h"
 #include "kernels/cost.h"
-#include "ops/checks.h"
 
 namespace ingot {
 

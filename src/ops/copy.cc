@@ -1,11 +1,11 @@
 // Copies and conversions: any type, any layout.
 #include <cstring>
 
+#include "ingot/ops/checks.h"
+#include "ingot/ops/staging.h"
 #include "kernels/copy.h"
-#include "ops/checks.h"
 #include "ops/define.h"
 #include "ops/rules.h"
-#include "ops/staging.h"
 
 namespace ingot {
 namespace {

@@ -5,13 +5,13 @@
 #include <cstring>
 
 #include "ingot/base/random.h"
+#include "ingot/ops/checks.h"
+#include "ingot/ops/decoded.h"
+#include "ingot/ops/plain.h"
+#include "ingot/ops/staging.h"
 #include "kernels/copy.h"
-#include "ops/checks.h"
-#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/layouts.h"
-#include "ops/plain.h"
-#include "ops/staging.h"
 
 namespace ingot {
 namespace {

@@ -10,23 +10,19 @@
 //
 // tools/opgen.py reads these blocks and writes include/ingot/ops/ops.h and plumbing.h: run `./dev generate` after adding
 // one. The functions' definitions and the table are written when the room is built. No include guard: the last macro changes between the targets' passes over a file.
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "ingot/base/error.h"
 #include "ingot/ops/op.h"
 #include "ingot/ops/ops.h"
+#include "ingot/ops/own_op.h"
 #include "ingot/ops/plumbing.h"
+#include "ingot/ops/samples.h"
 #include "ops/elementwise.h"
-#include "ops/samples.h"
 
-#undef INGOT_OP
 #undef INGOT_SIMD_BEGIN
 #undef INGOT_SIMD_END
 #undef INGOT_TILE
 #undef INGOT_ELEMENTWISE
-
-#define INGOT_OP(id)       \
-  extern const Op op_##id; \
-  constinit const Op op_##id
 
 #define INGOT_SIMD_BEGIN  \
   HWY_BEFORE_NAMESPACE(); \

@@ -1,9 +1,9 @@
 // Dropout. The mask depends on seed, stream and the element's row-major index only, so it is the same at any thread
 // count.
 #include "ingot/base/random.h"
-#include "ops/checks.h"
+#include "ingot/ops/checks.h"
+#include "ingot/ops/staging.h"
 #include "ops/define.h"
-#include "ops/staging.h"
 
 namespace ingot {
 namespace {

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <string>
 
+#include "ingot/ops/checks.h"
+#include "ingot/ops/plain.h"
+#include "ingot/ops/staging.h"
 #include "kernels/gemm.h"
 #include "kernels/reduce.h"
-#include "ops/checks.h"
 #include "ops/define.h"
 #include "ops/einsum_equation.h"
-#include "ops/plain.h"
-#include "ops/staging.h"
 
 namespace ingot {
 extern const Op op_multiply;

@@ -1,6 +1,6 @@
 #include "ops/einsum_equation.h"
 
-#include "ops/checks.h"
+#include "ingot/ops/checks.h"
 
 namespace ingot {
 

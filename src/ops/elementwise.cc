@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "ingot/base/error.h"
+#include "ingot/ops/checks.h"
 #include "ingot/ops/own_op.h"
 #include "kernels/axes.h"
-#include "ops/checks.h"
 
 namespace ingot {
 namespace {

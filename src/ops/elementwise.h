@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "ingot/ops/op.h"
+#include "ingot/ops/own_op.h"
 
 namespace ingot {
 
@@ -31,9 +32,7 @@ struct ElementwiseOp {
   bool plumbing = false;
 };
 
-void infer_elementwise(const Call& call, Specs& out);
 void infer_comparison(const Call& call, Specs& out);
-void sample_elementwise(Samples& samples);
 
 /// Runs a tile kernel over operands of any layout; this member's share of the elements.
 void run_tiles(TileFn tile, const Call& call, const double* params, const Tensor& out, const Team& team);

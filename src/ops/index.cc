@@ -1,13 +1,13 @@
 // Looking up and adding by index. Indices are i32 or i64, counted from 0; one out of range is an Error that names it.
 #include <cstring>
 
+#include "ingot/ops/checks.h"
+#include "ingot/ops/decoded.h"
+#include "ingot/ops/plain.h"
+#include "ingot/ops/staging.h"
 #include "kernels/index.h"
-#include "ops/checks.h"
-#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/layouts.h"
-#include "ops/plain.h"
-#include "ops/staging.h"
 
 namespace ingot {
 namespace {

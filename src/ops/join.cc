@@ -1,13 +1,13 @@
 // Joining and padding: copies into parts of the result.
 #include <cstring>
 
+#include "ingot/ops/checks.h"
+#include "ingot/ops/decoded.h"
+#include "ingot/ops/plain.h"
+#include "ingot/ops/staging.h"
 #include "kernels/copy.h"
-#include "ops/checks.h"
-#include "ops/decoded.h"
 #include "ops/define.h"
 #include "ops/layouts.h"
-#include "ops/plain.h"
-#include "ops/staging.h"
 
 namespace ingot {
 namespace {

@@ -1,7 +1,7 @@
 // map: the user's own element-wise function; see include/ingot/ops/map.h.
 #include "ingot/ops/map.h"
 
-#include "ops/checks.h"
+#include "ingot/ops/checks.h"
 #include "ops/define.h"
 
 namespace ingot {

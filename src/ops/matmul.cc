@@ -2,11 +2,11 @@
 // no transpose is ever materialised. f32 and f64.
 #include <algorithm>
 
+#include "ingot/ops/checks.h"
+#include "ingot/ops/staging.h"
 #include "kernels/cost.h"
 #include "kernels/gemm.h"
-#include "ops/checks.h"
 #include "ops/define.h"
-#include "ops/staging.h"
 
 namespace ingot {
 extern const Op op_outer;

@@ -4,13 +4,13 @@
 #include <new>
 #include <string>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "ingot/base/error.h"
 #include "ingot/base/memory.h"
+#include "ingot/ops/checks.h"
 #include "ingot/ops/ops.h"
 #include "kernels/cost.h"
 #include "ops/call.h"
-#include "ops/checks.h"
 #include "ops/elementwise.h"
 
 namespace ingot {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "ingot/ops/checks.h"
+#include "ingot/ops/decoded.h"
 #include "kernels/reduce.h"
-#include "ops/checks.h"
-#include "ops/decoded.h"
 #include "ops/define.h"
 
 namespace ingot {

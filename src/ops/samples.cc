@@ -1,4 +1,4 @@
-#include "ops/samples.h"
+#include "ingot/ops/samples.h"
 
 #include "ops/elementwise.h"
 

@@ -4,12 +4,12 @@
 
 #include <cmath>
 
-#include "ops/checks.h"
-#include "ops/decoded.h"
+#include "ingot/ops/checks.h"
+#include "ingot/ops/decoded.h"
+#include "ingot/ops/plain.h"
+#include "ingot/ops/staging.h"
 #include "ops/define.h"
-#include "ops/plain.h"
 #include "ops/rules.h"
-#include "ops/staging.h"
 
 namespace ingot {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ingot/ops/checks.h"
+#include "ingot/ops/decoded.h"
+#include "ingot/ops/plain.h"
 #include "kernels/scan.h"
-#include "ops/checks.h"
-#include "ops/decoded.h"
 #include "ops/define.h"
-#include "ops/plain.h"
 
 namespace ingot {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/staging.h"
+#include "ingot/ops/staging.h"
 
 #include "kernels/copy.h"
 

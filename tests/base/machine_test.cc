@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/clock.h"
+#include "ingot/base/clock.h"
 #include "ingot/base/error.h"
 #include "ingot/base/memory.h"
 #include "ingot/base/simd.h"

@@ -1,6 +1,6 @@
 #include "fuzz.h"
 #include "ingot/gates/circuit_io.h"
-#include "io/crc.h"
+#include "ingot/io/crc.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <array>
 #include <filesystem>
 
+#include "ingot/io/crc.h"
 #include "ingot/io/io.h"
-#include "io/crc.h"
 #include "tests/error_of.h"
 #include "tests/gates/export_samples.h"
 

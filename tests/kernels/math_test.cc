@@ -5,7 +5,7 @@
 // foreach_target comes first
 #include <hwy/highway.h>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 #include "kernels/math-inl.h"
 
 #define INGOT_MATH_FUNCTIONS(F) \

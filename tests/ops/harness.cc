@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "ingot/base/error.h"
-#include "ops/samples.h"
+#include "ingot/ops/samples.h"
 
 namespace ingot::harness {
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "ingot/base/export.h"
+
 namespace ingot {
 
 /// f32 and f64 for mathematics; i32, i64, u8 and bool for indices, masks and data; f16 and bf16 for storage only.
@@ -19,10 +21,10 @@ struct Half {
 struct BFloat16 {
   uint16_t bits;
 };
-float to_float(Half h);
-float to_float(BFloat16 b);
-Half to_half(float f);
-BFloat16 to_bfloat16(float f);
+INGOT_API float to_float(Half h);
+INGOT_API float to_float(BFloat16 b);
+INGOT_API Half to_half(float f);
+INGOT_API BFloat16 to_bfloat16(float f);
 
 /// A real number as an integer: towards zero, NaN to 0, out of range to the nearest end. (A plain cast is undefined
 /// there.)
@@ -50,7 +52,7 @@ constexpr size_t size_of(DType t) {
 }
 
 /// "f32", "i64", …
-const char* name(DType t);
+INGOT_API const char* name(DType t);
 
 /// True for the types mathematics runs in: f32 and f64.
 constexpr bool is_float(DType t) { return t == DType::kF32 || t == DType::kF64; }

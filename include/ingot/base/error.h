@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "ingot/base/export.h"
+
 namespace ingot {
 
 /// What kind of thing went wrong: what a caller, a binding or an exit code goes by.
@@ -19,10 +21,10 @@ enum class ErrorKind : uint8_t {
 };
 
 /// "argument", "shape", …
-const char* name(ErrorKind kind);
+INGOT_API const char* name(ErrorKind kind);
 
 /// What every public function throws on bad input. The text reads `place: what went wrong (shapes) — hint`.
-class Error : public std::runtime_error {
+class INGOT_API Error : public std::runtime_error {
  public:
   explicit Error(const std::string& text) : Error(ErrorKind::kArgument, text) {}
   Error(ErrorKind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}

@@ -6,12 +6,14 @@
 #include <string>
 #include <string_view>
 
+#include "ingot/base/export.h"
+
 namespace ingot {
 
 /// A file that appears whole or not at all: written under another name in the same folder, synced and renamed by
 /// commit(). Without it, or after any Error, the temporary is gone and what stood at `path` stands there unchanged.
 /// One writer per path at a time; a second one gets an Error. A device such as /dev/stdout is written directly.
-class AtomicFile {
+class INGOT_API AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
@@ -31,14 +33,14 @@ class AtomicFile {
 };
 
 /// Replaces the file at `path`, atomically.
-void write_file(const std::string& path, std::span<const std::byte> bytes);
-void write_file(const std::string& path, std::string_view text);
+INGOT_API void write_file(const std::string& path, std::span<const std::byte> bytes);
+INGOT_API void write_file(const std::string& path, std::string_view text);
 /// All bytes of a regular file of at most 4 GiB.
-std::string read_file(const std::string& path);
+INGOT_API std::string read_file(const std::string& path);
 
 /// A file that grows by whole records: what a failed append left of one is taken back. Locked: a second writer gets an
 /// Error. Errors begin with `place`.
-class AppendFile {
+class INGOT_API AppendFile {
  public:
   AppendFile(const char* place, const std::string& path);
   ~AppendFile();
@@ -59,7 +61,7 @@ class AppendFile {
 };
 
 /// A regular file, open for reading from its beginning. Errors begin with `place`.
-class InputFile {
+class INGOT_API InputFile {
  public:
   InputFile(const char* place, std::string path);
   ~InputFile();
@@ -82,7 +84,7 @@ class InputFile {
 
 /// The bytes of a file in memory, read when they are looked at. Writing to them changes no file: they are private to
 /// this process.
-class MappedFile {
+class INGOT_API MappedFile {
  public:
   explicit MappedFile(const InputFile& file);
   ~MappedFile();
@@ -97,7 +99,7 @@ class MappedFile {
 };
 
 /// Holds a file or a folder for this process, until it is destroyed or the process ends in any way.
-class FileLock {
+class INGOT_API FileLock {
  public:
   explicit FileLock(const std::string& path);
   ~FileLock();

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "ingot/base/export.h"
+
 namespace ingot {
 
 /// What the system says; a size it does not tell is 0.
@@ -19,21 +21,21 @@ struct MachineInfo {
   std::string huge_pages;   // "always", "madvise" (large tensors get them), "never" or "unknown"
 };
 
-MachineInfo machine_info();
+INGOT_API MachineInfo machine_info();
 
 // Each measurement takes a second at most for buffers up to 128 MiB, uses `threads` (1 to 256) workers and leaves the
 // pool at the size it had. Rates are the best of several runs.
 
 /// Multiply-adds of f32 vectors held in registers, in 1e9 operations per second (two per multiply-add).
-double measure_fma_gflops(int threads);
+INGOT_API double measure_fma_gflops(int threads);
 
 /// Reading `bytes` per thread over and over, in 1e9 bytes per second for all threads together.
-double measure_read_gbps(size_t bytes, int threads);
+INGOT_API double measure_read_gbps(size_t bytes, int threads);
 
 /// a = b + 3 c over three arrays of `bytes` each, shared by the threads; counts the three arrays' bytes once per pass.
-double measure_triad_gbps(size_t bytes, int threads);
+INGOT_API double measure_triad_gbps(size_t bytes, int threads);
 
 /// Nanoseconds of one Team::barrier() between waiting workers: the median of many.
-double measure_barrier_ns(int threads);
+INGOT_API double measure_barrier_ns(int threads);
 
 }  // namespace ingot

@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
+
 namespace ingot {
 
 inline constexpr int kMaxRank = 8;
 
 /// Up to eight integers: a shape, strides, axes, a kernel size.
-class Dims {
+class INGOT_API Dims {
  public:
   Dims() = default;
   Dims(std::initializer_list<int64_t> values) : Dims(std::span<const int64_t>(values.begin(), values.size())) {}
@@ -75,16 +77,16 @@ class Dims {
 };
 
 /// Number of elements: the product of the sizes, 1 for a scalar. An Error if it does not fit in 63 bits.
-int64_t element_count(const Dims& shape);
+INGOT_API int64_t element_count(const Dims& shape);
 /// Row-major strides, in elements.
-Dims contiguous_strides(const Dims& shape);
+INGOT_API Dims contiguous_strides(const Dims& shape);
 /// "[2, 3]".
-std::string to_string(const Dims& shape);
+INGOT_API std::string to_string(const Dims& shape);
 /// The shape that NumPy's broadcasting gives two shapes; an Error that starts with `op` if they do not fit.
-Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b);
+INGOT_API Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b);
 /// `axis` in 0 … rank-1, counting from the end if negative; an Error that starts with `op` if out of range.
-int normalize_axis(const char* op, int64_t axis, int rank);
+INGOT_API int normalize_axis(const char* op, int64_t axis, int rank);
 /// All axes in 0 … rank-1, ascending; none given means all. Duplicates and out-of-range axes are Errors.
-Dims normalize_axes(const char* op, const Dims& axes, int rank);
+INGOT_API Dims normalize_axes(const char* op, const Dims& axes, int rank);
 
 }  // namespace ingot

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ingot/base/dtype.h"
+#include "ingot/base/export.h"
 #include "ingot/base/shape.h"
 
 namespace ingot {
@@ -25,7 +26,7 @@ struct Storage {
 };
 
 /// A handle: storage, dtype, shape, strides and offset. Copying a Tensor copies the handle, never the elements.
-class Tensor {
+class INGOT_API Tensor {
  public:
   /// The undefined tensor: no storage. Stands for "not given" where an argument is optional.
   Tensor() = default;
@@ -126,21 +127,21 @@ class Tensor {
 
 /// True if some element of `a` lies in memory of some element of `b` (exact; for absurdly many strides, errs towards
 /// true).
-bool overlaps(const Tensor& a, const Tensor& b);
+INGOT_API bool overlaps(const Tensor& a, const Tensor& b);
 /// True if two indices of `t` name the same memory, as in a broadcast view.
-bool overlaps_itself(const Tensor& t);
+INGOT_API bool overlaps_itself(const Tensor& t);
 
 /// "f32 [2, 3]", or "undefined".
-std::string describe(const Tensor& t);
+INGOT_API std::string describe(const Tensor& t);
 
 /// Readable text: small tensors whole, large ones with their corners.
-std::string to_string(const Tensor& t);
-std::ostream& operator<<(std::ostream& out, const Tensor& t);
+INGOT_API std::string to_string(const Tensor& t);
+INGOT_API std::ostream& operator<<(std::ostream& out, const Tensor& t);
 
 /// Reads or writes one element of any type as double (exact but for i64 beyond 2⁵³); for printing, tests and
 /// references.
-double load_as_double(const void* element, DType dtype);
-void store_from_double(void* element, DType dtype, double value);
+INGOT_API double load_as_double(const void* element, DType dtype);
+INGOT_API void store_from_double(void* element, DType dtype, double value);
 
 // ---------------------------------------------------------------------------------------------------------------------
 

@@ -4,23 +4,25 @@
 #include <type_traits>
 #include <utility>
 
+#include "ingot/base/export.h"
+
 namespace ingot {
 
 /// Number of threads an op may use; at first INGOT_THREADS, else `usable_cores()`.
-int threads();
+INGOT_API int threads();
 
 /// Sets the number of threads, 1 to 256. Waits for running work; never changes any result's bits.
 /// Workers start with the first team that needs them, are named ingot-1, ingot-2, … and take no signals; they spin for
 /// 0.2 ms after each piece of work, then sleep. They end at exit; a forked child starts its own.
-void set_threads(int n);
+INGOT_API void set_threads(int n);
 
 /// Cores this process may run on: its affinity mask, capped by its control group's CPU quota. At least 1.
-int usable_cores();
+INGOT_API int usable_cores();
 
 /// One member of a team of workers that run the same function at the same time (SPMD). Kernels take a Team, do the
 /// share that `rank` names and meet at `barrier()` where data crosses workers. A team of one does everything and never
 /// waits.
-class Team {
+class INGOT_API Team {
  public:
   Team() = default;  // the caller alone
   int rank() const { return rank_; }
@@ -41,7 +43,7 @@ class Team {
 
  private:
   friend class Crew;
-  struct Barrier;
+  struct INGOT_PRIVATE Barrier;
   Team(int rank, int size, Barrier* barrier) : rank_(rank), size_(size), barrier_(barrier) {}
   void wait_at_barrier() const;
   int rank_ = 0, size_ = 1;
@@ -52,7 +54,7 @@ class Team {
 /// returns when all are done; with `most`, of no more than that. Allocates nothing. Called from inside a team, or while
 /// another user thread holds the pool, it runs with a team of one: results never depend on the team's size. `fn` must
 /// not throw.
-void run_team(void (*fn)(void* context, const Team& team), void* context, int most = 1 << 30);
+INGOT_API void run_team(void (*fn)(void* context, const Team& team), void* context, int most = 1 << 30);
 
 /// The same for any callable `body(const Team&)`; `wide == false` runs it at once on the calling thread.
 template <class Body>

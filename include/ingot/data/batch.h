@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/named_tensor.h"
 #include "ingot/base/tensor.h"
 #include "ingot/graph/plan.h"
@@ -18,7 +19,7 @@ namespace ingot::data {
 /// Tensors of some samples, which are counted along the first axis of each. The two that most data has are members,
 /// undefined if there are none; all others have names of their own. "weight" [n] is what nn::Trainer takes for the
 /// weights of the samples in the loss.
-struct Batch {
+struct INGOT_API Batch {
   Tensor x, y;
   std::vector<NamedTensor> more = {};
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/named_tensor.h"
 #include "ingot/base/tensor.h"
 #include "ingot/data/batch.h"
@@ -13,7 +14,7 @@
 namespace ingot::data {
 
 /// Samples of one form, by number. Several threads may fetch at once.
-class Dataset {
+class INGOT_API Dataset {
  public:
   virtual ~Dataset() = default;
   virtual int64_t size() const = 0;
@@ -33,7 +34,7 @@ class Dataset {
 /// Tensors x [n, …] and y [n, …], in memory or mapped from a file (io.h); they are looked at, not copied, if each
 /// sample lies in one piece. Batches are f32 (from all floats, bool, and u8 as pixels between 0 and 1) or i64 (from
 /// i32, i64, and from u8 if y is a label per sample).
-class TensorDataset : public Dataset {
+class INGOT_API TensorDataset : public Dataset {
  public:
   TensorDataset(Tensor x, Tensor y);
   /// Any tensors [n, …] by name: {{"x", state}, {"action", action}, {"reward", reward}}.
@@ -48,7 +49,7 @@ class TensorDataset : public Dataset {
 };
 
 /// Some samples of another dataset, which must outlive it.
-class Subset : public Dataset {
+class INGOT_API Subset : public Dataset {
  public:
   Subset(const Dataset& all, std::vector<int64_t> samples);
   Subset(const Dataset&& all, std::vector<int64_t> samples) = delete;  // it would be gone
@@ -65,11 +66,11 @@ struct Split {
   Subset train, test;
 };
 /// Holds a share of the samples back, drawn by `seed`; both parts keep the order of the whole, and none is empty.
-Split split(const Dataset& all, double held_back, uint64_t seed);
+INGOT_API Split split(const Dataset& all, double held_back, uint64_t seed);
 Split split(const Dataset&& all, double held_back, uint64_t seed) = delete;
 
 /// Text as token numbers. A sample is `length` tokens and, as target, the same moved on by one.
-class TokenDataset : public Dataset {
+class INGOT_API TokenDataset : public Dataset {
  public:
   /// Windows at every position (streams = 0): shuffle them. Or `streams` rows of windows that follow each other: sample
   /// k·streams + r is window k of row r, so that unshuffled batches of `streams` continue one another (truncated BPTT).

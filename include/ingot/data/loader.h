@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/data/batch.h"
 #include "ingot/data/dataset.h"
 #include "ingot/data/transforms.h"
@@ -30,7 +31,7 @@ struct Position {
 
 /// Batches of a dataset, which must outlive the loader. What is in a batch depends on the seed, the epoch and the
 /// batch's number only. For one user's thread.
-class Loader {
+class INGOT_API Loader {
  public:
   explicit Loader(const Dataset& dataset, LoaderOptions options = {});
   explicit Loader(const Dataset&& dataset, LoaderOptions options = {}) = delete;  // it would be gone
@@ -76,7 +77,7 @@ class Loader {
   End end() const { return {}; }
 
  private:
-  struct Impl;
+  struct INGOT_PRIVATE Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/random.h"
 #include "ingot/base/tensor.h"
 
@@ -13,7 +14,7 @@ namespace ingot::data {
 
 /// What changes samples on their way into a batch. Random ones draw from a key of their own, which is another one in
 /// every epoch, and from the sample's number, so they do not depend on threads, prefetching or batch sizes.
-class Transform {
+class INGOT_API Transform {
  public:
   virtual ~Transform() = default;
   /// The tensors of a sample that it changes, each in the same way; they are f32.
@@ -27,19 +28,19 @@ class Transform {
 using TransformPtr = std::shared_ptr<const Transform>;
 // Pictures are [c, h, w] or [h, w].
 /// (x - mean) / deviation: one number for all, or one per channel (the sample's first axis).
-TransformPtr normalize(std::vector<float> mean, std::vector<float> deviation);
+INGOT_API TransformPtr normalize(std::vector<float> mean, std::vector<float> deviation);
 /// Moves pictures by up to `pixels` along both axes; what comes in from outside is `fill`.
-TransformPtr shift(int64_t pixels, float fill = 0);
+INGOT_API TransformPtr shift(int64_t pixels, float fill = 0);
 /// A window of height × width out of pictures, at a random place.
-TransformPtr crop(int64_t height, int64_t width);
+INGOT_API TransformPtr crop(int64_t height, int64_t width);
 /// The window in the middle: what to evaluate on after training with crop().
-TransformPtr center_crop(int64_t height, int64_t width);
+INGOT_API TransformPtr center_crop(int64_t height, int64_t width);
 /// Mirrors pictures left to right, half of them.
-TransformPtr flip();
+INGOT_API TransformPtr flip();
 /// Adds normal noise.
-TransformPtr noise(float deviation);
+INGOT_API TransformPtr noise(float deviation);
 /// A transform of other tensors than x; of several, with the same random numbers for all of them: a picture and its
 /// mask are mirrored together by on({"x", "mask"}, flip()).
-TransformPtr on(std::vector<std::string> fields, TransformPtr transform);
+INGOT_API TransformPtr on(std::vector<std::string> fields, TransformPtr transform);
 
 }  // namespace ingot::data

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
+
 namespace ingot::gates {
 
 /// The sixteen functions of two bits. A function's number is its truth table, f(0,0) f(0,1) f(1,0) f(1,1) from the most
@@ -34,7 +36,7 @@ enum class Function : uint8_t {
 inline constexpr int kFunctions = 16;
 
 /// "xor", "and_not": how a function is written in files and tables.
-const char* name(Function f);
+INGOT_API const char* name(Function f);
 /// f(a, b).
 constexpr bool value(Function f, bool a, bool b) { return (static_cast<int>(f) >> (3 - 2 * a - b) & 1) != 0; }
 /// Does f depend on its first input; on its second?
@@ -76,14 +78,14 @@ struct Circuit {
 
 /// An Error if a gate reads a signal at or behind its own, an output is none, a cell rule's counts do not fit, or there
 /// are 2^31 signals or more.
-void check(const Circuit& circuit);
+INGOT_API void check(const Circuit& circuit);
 
 /// Gates that are neither constant nor a copy of an input or its negation: what the papers call active.
-int64_t active_gates(const Circuit& circuit);
+INGOT_API int64_t active_gates(const Circuit& circuit);
 /// How many gates have each function.
-std::vector<int64_t> function_counts(const Circuit& circuit);
+INGOT_API std::vector<int64_t> function_counts(const Circuit& circuit);
 
 /// The outputs for one assignment of the inputs; slow, for tests and small questions. grid.h runs many at once.
-std::vector<bool> evaluate(const Circuit& circuit, const std::vector<bool>& inputs);
+INGOT_API std::vector<bool> evaluate(const Circuit& circuit, const std::vector<bool>& inputs);
 
 }  // namespace ingot::gates

@@ -2,10 +2,11 @@
 //
 //   auto run = Recipe::load("gol", {&gates::system()}).run();
 #pragma once
+#include "ingot/base/export.h"
 #include "ingot/recipe/system.h"
 
 namespace ingot::gates {
 
-const recipe::System& system();
+INGOT_API const recipe::System& system();
 
 }  // namespace ingot::gates

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/random.h"
 #include "ingot/base/tensor.h"
 #include "ingot/gates/circuit.h"
@@ -17,7 +18,7 @@
 namespace ingot::gates {
 
 /// The states of cellular automata: one bit per sample, channel and cell, [batch, channels, height, width].
-class Grid {
+class INGOT_API Grid {
  public:
   /// All false.
   Grid(int64_t batch, int64_t channels, int64_t height, int64_t width);
@@ -58,7 +59,7 @@ struct RunnerOptions {
 
 /// A circuit compiled into a list of vector instructions. Runs take no memory after the first of a size; one runner
 /// serves one thread at a time, and uses all of the pool itself.
-class Runner {
+class INGOT_API Runner {
  public:
   explicit Runner(const Circuit& circuit, const RunnerOptions& options = {});
   ~Runner();
@@ -84,7 +85,7 @@ class Runner {
   int64_t slots() const;
 
  private:
-  struct Impl;
+  struct INGOT_PRIVATE Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/random.h"
 #include "ingot/gates/circuit.h"
 #include "ingot/nn/loss.h"
@@ -24,11 +25,11 @@ struct Wires {
 };
 /// The published rule: pairs (0,1), (2,3), …, then (1,2), (3,4), …, then distances 2, 3, … until there are `out`, in an
 /// order drawn by `key`. Every input is read: an Error if 2·out < in, or if there are not so many pairs.
-Wires unique_wires(int64_t in, int64_t out, RandomKey key);
+INGOT_API Wires unique_wires(int64_t in, int64_t out, RandomKey key);
 /// Both inputs drawn uniformly, never the same one twice in a gate, every input read as evenly as possible.
-Wires random_wires(int64_t in, int64_t out, RandomKey key);
+INGOT_API Wires random_wires(int64_t in, int64_t out, RandomKey key);
 /// The first layer of a perception kernel: a is one of the eight neighbours, in an order drawn by `key`, b the centre.
-Wires neighbour_wires(RandomKey key);
+INGOT_API Wires neighbour_wires(RandomKey key);
 
 /// What a gate's parameters are.
 enum class Form : uint8_t {
@@ -57,7 +58,7 @@ struct GateOptions {
 
 /// Parameters of `count` gates, and what they mean: coefficients [count, 4] of 1, a, b and ab. Mixtures while training,
 /// the likeliest functions in evaluation mode.
-class Gates : public nn::Module {
+class INGOT_API Gates : public nn::Module {
  public:
   explicit Gates(int64_t count, const GateOptions& options = {});
   void parts(nn::Parts& p) override;
@@ -83,7 +84,7 @@ class Gates : public nn::Module {
 
 /// Layers of gates, one behind the other: [batch, in] to [batch, widths.back()]. In evaluation mode inputs are taken as
 /// they are: give zeros and ones.
-class GateNetwork : public nn::Layer {
+class INGOT_API GateNetwork : public nn::Layer {
  public:
   enum class Wiring : uint8_t { kRandom, kUnique };
   GateNetwork(int64_t in, std::vector<int64_t> widths, Wiring wiring = Wiring::kRandom,
@@ -112,7 +113,7 @@ struct Candidates {
 
 /// A GateNetwork whose wires learn as well: while it trains, each end of a wire is a mixture of signals of the layer
 /// before, drawn at random; in evaluation mode the likeliest of them.
-class LearnedNetwork : public nn::Layer {
+class INGOT_API LearnedNetwork : public nn::Layer {
  public:
   LearnedNetwork(int64_t in, const std::vector<int64_t>& widths, const Candidates& candidates = {},
                  const GateOptions& options = {});
@@ -133,7 +134,7 @@ class LearnedNetwork : public nn::Layer {
 };
 
 /// Bits of pictures or of other numbers: [batch, …] to [batch, levels · n], 1 where x is above a level, level by level.
-class Binarize : public nn::Layer {
+class INGOT_API Binarize : public nn::Layer {
  public:
   explicit Binarize(std::vector<double> levels);
   Tensor forward(const Tensor& x) override;
@@ -144,7 +145,7 @@ class Binarize : public nn::Layer {
 };
 
 /// Sums of equal groups of features, divided by `tau`: [batch, classes · n] to [batch, classes] logits.
-class GroupSum : public nn::Layer {
+class INGOT_API GroupSum : public nn::Layer {
  public:
   GroupSum(int64_t classes, double tau);
   Tensor forward(const Tensor& x) override;
@@ -156,7 +157,7 @@ class GroupSum : public nn::Layer {
 };
 
 /// `count` times `width`, then the tail: how the papers' networks are written.
-std::vector<int64_t> widths(int64_t count, int64_t width, std::vector<int64_t> tail);
+INGOT_API std::vector<int64_t> widths(int64_t count, int64_t width, std::vector<int64_t> tail);
 
 struct AutomatonOptions {
   int64_t channels = 8;
@@ -174,7 +175,7 @@ struct AutomatonOptions {
 /// and an update network on the cell's own channels and what the kernels say. [batch, channels, height, width] to the
 /// state after `steps`, on any grid. Memory is that of the step states; everything else is computed again on the way
 /// back.
-class Automaton : public nn::Layer {
+class INGOT_API Automaton : public nn::Layer {
  public:
   explicit Automaton(const AutomatonOptions& options);
   void parts(nn::Parts& p) override;
@@ -195,6 +196,6 @@ class Automaton : public nn::Layer {
 };
 
 /// The loss of the papers: the sum of squared errors of the first channels; the target has so many.
-nn::Loss squared_error_sum();
+INGOT_API nn::Loss squared_error_sum();
 
 }  // namespace ingot::gates

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/gates/circuit.h"
 
 namespace ingot::gates {
@@ -23,17 +24,17 @@ struct Proof {
 /// depend on up to 24 inputs through wires and the gates that they need, of both circuits together, times the
 /// assignments are at most 1.28e11 (about a second; 7,629 gates at 24 inputs, 125,000,000 at 10). Else a SAT solver
 /// decides.
-Proof prove_equal(const Circuit& a, const Circuit& b);
+INGOT_API Proof prove_equal(const Circuit& a, const Circuit& b);
 
 /// Do two cell rules show the same visible channels at every step, whatever the start? Proved by the equality of all
 /// channels that the visible ones of `a` depend on.
-Proof prove_equal_visible(const Circuit& a, const Circuit& b);
+INGOT_API Proof prove_equal_visible(const Circuit& a, const Circuit& b);
 
 /// The channels of a cell rule that its visible ones depend on, now or through later steps, in ascending order.
-std::vector<int32_t> needed_channels(const Circuit& circuit);
+INGOT_API std::vector<int32_t> needed_channels(const Circuit& circuit);
 
 /// The inputs that the outputs depend on through wires, in ascending order.
-std::vector<uint32_t> support(const Circuit& circuit);
+INGOT_API std::vector<uint32_t> support(const Circuit& circuit);
 
 struct SimplifyOptions {
   bool dont_cares = true;       // replace gates by functions that differ only where no output can see it
@@ -59,6 +60,6 @@ struct Simplified {
 /// A circuit with the same inputs and outputs and as few gates as its passes find. Negations are part of the gates'
 /// functions: there is a gate "not" only where an output is a negated input, and a constant one only where an output is
 /// constant.
-Simplified simplify(const Circuit& circuit, const SimplifyOptions& options = {});
+INGOT_API Simplified simplify(const Circuit& circuit, const SimplifyOptions& options = {});
 
 }  // namespace ingot::gates

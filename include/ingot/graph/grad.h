@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/tensor.h"
 #include "ingot/graph/plan.h"
 #include "ingot/ops/options.h"
@@ -16,9 +17,10 @@ enum class Unused : uint8_t { kError, kZeros };
 /// d sum(y) / d x for every x of `wrt`: inputs of the plan, bound parameters or values computed on the way. `y` is a
 /// value of the capture under way. The results are values like any other: they can be used, and differentiated again.
 /// An op without a gradient on the way from x to y is an Error that names it.
-std::vector<Tensor> gradients(const Tensor& y, Tensors wrt, Unused unused = Unused::kError);
+INGOT_API std::vector<Tensor> gradients(const Tensor& y, Tensors wrt, Unused unused = Unused::kError);
 /// The same for named tensors: the Error about those that get no gradient lists their names.
-std::vector<Tensor> gradients(const Tensor& y, std::span<const NamedTensor> wrt, Unused unused = Unused::kError);
+INGOT_API std::vector<Tensor> gradients(const Tensor& y, std::span<const NamedTensor> wrt,
+                                        Unused unused = Unused::kError);
 
 struct ValueAndGrad {
   Tensor value;
@@ -33,7 +35,7 @@ template <class F>
 ValueAndGrad value_and_grad(F&& fn, std::span<const NamedTensor> wrt, Unused unused = Unused::kError);
 
 /// `x` as a constant for gradients().
-Tensor stop_gradient(const Tensor& x);
+INGOT_API Tensor stop_gradient(const Tensor& x);
 
 /// fn(x…), whose inner values are not kept for the backward pass but computed again there: less memory, more time.
 template <class F, class... X>
@@ -43,11 +45,12 @@ auto checkpoint(F&& fn, const X&... x);
 
 namespace detail {
 
-ValueAndGrad value_and_grad(const std::function<Tensor()>& fn, std::span<const NamedTensor> wrt, Unused unused);
-std::vector<NamedTensor> unnamed(Tensors list);
+INGOT_API ValueAndGrad value_and_grad(const std::function<Tensor()>& fn, std::span<const NamedTensor> wrt,
+                                      Unused unused);
+INGOT_API std::vector<NamedTensor> unnamed(Tensors list);
 
 /// Marks what is recorded while it lives as one region to compute again.
-class Region {
+class INGOT_API Region {
  public:
   Region();
   ~Region();

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/named_tensor.h"
 #include "ingot/base/tensor.h"
 #include "ingot/ops/options.h"
@@ -54,7 +55,7 @@ struct PlanOptions {
 };
 
 /// The passes that `PlanOptions::without` can switch off, in the order in which they run.
-std::span<const char* const> pass_names();
+INGOT_API std::span<const char* const> pass_names();
 
 /// Memory of a plan, in bytes, known before the first run.
 struct PlanBytes {
@@ -92,7 +93,7 @@ struct StepTrace {
 };
 
 /// What `Plan::profile` measured.
-struct Profile {
+struct INGOT_API Profile {
   std::string plan;
   int threads = 1, runs = 0;
   double us = 0;                   // median of a whole run
@@ -114,10 +115,10 @@ class Plan;
 namespace graph {
 class Context;
 struct Executable;
-const Executable& executable_of(const Plan& plan);  // for tests
+INGOT_API const Executable& executable_of(const Plan& plan);  // for tests
 }  // namespace graph
 
-class Plan {
+class INGOT_API Plan {
  public:
   Plan();
   Plan(Plan&&) noexcept;
@@ -176,7 +177,7 @@ class Plan {
   /// The same picture as SVG, laid out here.
   std::string svg(bool after = true) const;
 
-  struct Impl;
+  struct INGOT_PRIVATE Impl;
   explicit Plan(std::unique_ptr<Impl> impl);
 
  private:
@@ -192,7 +193,7 @@ class Plan {
 ///
 ///   ExecutionContext context(plan);              // in each thread
 ///   const Tensor& y = context.run(x)[0];         // valid until the context's next run
-class ExecutionContext {
+class INGOT_API ExecutionContext {
  public:
   explicit ExecutionContext(const Plan& plan);
   ExecutionContext(ExecutionContext&&) noexcept;
@@ -215,7 +216,7 @@ class ExecutionContext {
 
 /// The general form of what is compiled: tensors in, named tensors out.
 using PlanFunction = std::function<std::vector<NamedTensor>(std::span<const Tensor>)>;
-Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs, const PlanOptions& options);
+INGOT_API Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs, const PlanOptions& options);
 
 namespace detail {
 
@@ -257,7 +258,7 @@ constexpr size_t tensor_arity() {
   else
     return tensor_arity<F, kCount + 1>();
 }
-[[noreturn]] void wrong_input_count(size_t takes, size_t given);
+[[noreturn]] INGOT_API void wrong_input_count(size_t takes, size_t given);
 
 template <class F>
 PlanFunction as_plan_function(F fn, size_t inputs) {
@@ -284,10 +285,10 @@ Plan compile(F&& fn, const std::vector<InputSpec>& inputs, const PlanOptions& op
 }
 
 /// Is the calling thread inside a capture?
-bool capturing();
+INGOT_API bool capturing();
 
 /// Names what is recorded while it lives: scopes nest into paths such as "encoder/fc1". Nothing outside a capture.
-class Scope {
+class INGOT_API Scope {
  public:
   explicit Scope(std::string_view name);
   ~Scope();
@@ -297,11 +298,11 @@ class Scope {
 
 /// Random ops whose seed is an input of the plan: called with a symbolic seed (an i64 scalar input, or a tensor bound
 /// by reference), the numbers follow what it holds at each run. With a concrete seed outside a capture: the plain op.
-Tensor dropout(const Tensor& x, double p, const Tensor& seed, int64_t stream = 0);
-Tensor uniform(const Dims& shape, const Tensor& seed, double low = 0, double high = 1, int64_t stream = 0,
-               DType dtype = kF32);
-Tensor normal(const Dims& shape, const Tensor& seed, double mean = 0, double stddev = 1, int64_t stream = 0,
-              DType dtype = kF32);
-Tensor bernoulli(const Dims& shape, const Tensor& seed, double p, int64_t stream = 0);
+INGOT_API Tensor dropout(const Tensor& x, double p, const Tensor& seed, int64_t stream = 0);
+INGOT_API Tensor uniform(const Dims& shape, const Tensor& seed, double low = 0, double high = 1, int64_t stream = 0,
+                         DType dtype = kF32);
+INGOT_API Tensor normal(const Dims& shape, const Tensor& seed, double mean = 0, double stddev = 1, int64_t stream = 0,
+                        DType dtype = kF32);
+INGOT_API Tensor bernoulli(const Dims& shape, const Tensor& seed, double p, int64_t stream = 0);
 
 }  // namespace ingot

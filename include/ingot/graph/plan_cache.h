@@ -11,12 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/graph/plan.h"
 
 namespace ingot {
 
 namespace detail {
-void check_cache_size(size_t most);
+INGOT_API void check_cache_size(size_t most);
 }
 
 /// What was made for inputs of given shapes and types (plans, training steps): at most `most` of them, and the least
@@ -101,7 +102,7 @@ class ShapeCache {
 };
 
 /// The plans of one function.
-class PlanCache {
+class INGOT_API PlanCache {
  public:
   template <class F>
   PlanCache(F fn, size_t inputs, PlanOptions options = {}, size_t most = 8)

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/file.h"
 #include "ingot/base/named_tensor.h"
 #include "ingot/base/tensor.h"
@@ -45,7 +46,7 @@ struct SafeTensorsInfo {
 };
 
 /// The contents of a safetensors file, tensors in the order of the file.
-struct SafeTensors {
+struct INGOT_API SafeTensors {
   std::vector<NamedTensor> tensors;
   Metadata metadata;
 
@@ -55,16 +56,17 @@ struct SafeTensors {
   const Tensor& operator[](std::string_view name) const;
 };
 
-SafeTensors load_safetensors(const std::string& path);
-SafeTensors parse_safetensors(std::span<const std::byte> bytes);
+INGOT_API SafeTensors load_safetensors(const std::string& path);
+INGOT_API SafeTensors parse_safetensors(std::span<const std::byte> bytes);
 /// Reads names, types, shapes and metadata only.
-SafeTensorsInfo safetensors_info(const std::string& path);
+INGOT_API SafeTensorsInfo safetensors_info(const std::string& path);
 /// Writes tensors of any type and layout; byte for byte what the Python package writes (metadata sorted by key).
-void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors, const Metadata& metadata = {});
+INGOT_API void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
+                                const Metadata& metadata = {});
 /// The same without reading: tensors look at the file, whose pages are loaded when they are touched. Writing to them
 /// changes this process's copy only. Ingot never changes a file in place; a file that another program cuts off while it
 /// is mapped would end this one.
-SafeTensors map_safetensors(const std::string& path);
+INGOT_API SafeTensors map_safetensors(const std::string& path);
 
 // npy and npz ---------------------------------------------------------------------------------------------------------
 
@@ -75,18 +77,18 @@ struct UnpackLimits {
 };
 
 /// An array as NumPy saves it: f2, f4, f8, i4, i8, u1 or b1, little-endian. Always row-major in memory.
-Tensor load_npy(const std::string& path);
-Tensor parse_npy(std::span<const std::byte> bytes);
+INGOT_API Tensor load_npy(const std::string& path);
+INGOT_API Tensor parse_npy(std::span<const std::byte> bytes);
 /// Looks at the file, as map_safetensors does; Fortran order becomes strides.
-Tensor map_npy(const std::string& path);
+INGOT_API Tensor map_npy(const std::string& path);
 /// Writes what numpy.save writes. NumPy has no bf16.
-void save_npy(const std::string& path, const Tensor& t);
+INGOT_API void save_npy(const std::string& path, const Tensor& t);
 
 /// The arrays of numpy.savez and savez_compressed.
-std::vector<NamedTensor> load_npz(const std::string& path, const UnpackLimits& limits = {});
-std::vector<NamedTensor> parse_npz(std::span<const std::byte> bytes, const UnpackLimits& limits = {});
+INGOT_API std::vector<NamedTensor> load_npz(const std::string& path, const UnpackLimits& limits = {});
+INGOT_API std::vector<NamedTensor> parse_npz(std::span<const std::byte> bytes, const UnpackLimits& limits = {});
 /// Writes up to 4 GiB of arrays that numpy.load reads.
-void save_npz(const std::string& path, std::span<const NamedTensor> tensors, bool compress = false);
+INGOT_API void save_npz(const std::string& path, std::span<const NamedTensor> tensors, bool compress = false);
 
 // Data sets -----------------------------------------------------------------------------------------------------------
 
@@ -105,19 +107,19 @@ struct Csv {
   Tensor values;                     // [rows, columns]
 };
 /// A table of numbers, plain or .gz.
-Csv load_csv(const std::string& path, const CsvOptions& options = {});
-Csv parse_csv(std::span<const std::byte> bytes, const CsvOptions& options = {});
+INGOT_API Csv load_csv(const std::string& path, const CsvOptions& options = {});
+INGOT_API Csv parse_csv(std::span<const std::byte> bytes, const CsvOptions& options = {});
 
 /// An IDX file (MNIST's format), plain or .gz: u8, i32, f32 or f64; 8- and 16-bit signed integers become i32.
-Tensor load_idx(const std::string& path, const UnpackLimits& limits = {});
-Tensor parse_idx(std::span<const std::byte> bytes, const UnpackLimits& limits = {});
+INGOT_API Tensor load_idx(const std::string& path, const UnpackLimits& limits = {});
+INGOT_API Tensor parse_idx(std::span<const std::byte> bytes, const UnpackLimits& limits = {});
 
 /// A picture as u8: [h, w] if grey, else [c, h, w] with c = 3 (colours), 2 (grey and alpha) or 4 (colours and alpha).
 /// Palettes become colours, 16 bits become 8.
-Tensor load_png(const std::string& path, const UnpackLimits& limits = {});
-Tensor parse_png(std::span<const std::byte> bytes, const UnpackLimits& limits = {});
+INGOT_API Tensor load_png(const std::string& path, const UnpackLimits& limits = {});
+INGOT_API Tensor parse_png(std::span<const std::byte> bytes, const UnpackLimits& limits = {});
 /// Writes u8 [h, w] or [c, h, w] with c from 1 to 4.
-void save_png(const std::string& path, const Tensor& picture);
+INGOT_API void save_png(const std::string& path, const Tensor& picture);
 
 struct AnimationOptions {
   double seconds = 0.1;       // a frame; GIF counts hundredths, APNG thousandths
@@ -125,11 +127,11 @@ struct AnimationOptions {
   int64_t scale = 1;          // a pixel becomes a square of so many
 };
 /// Frames u8 [n, h, w, 3] as the bytes of a GIF that repeats; with more than 256 colours in all, the nearest of 252.
-std::string to_gif(const Tensor& frames, const AnimationOptions& options = {});
-void save_gif(const std::string& path, const Tensor& frames, const AnimationOptions& options = {});
+INGOT_API std::string to_gif(const Tensor& frames, const AnimationOptions& options = {});
+INGOT_API void save_gif(const std::string& path, const Tensor& frames, const AnimationOptions& options = {});
 /// The same as an animated PNG; who does not know those sees the first frame.
-std::string to_apng(const Tensor& frames, const AnimationOptions& options = {});
-void save_apng(const std::string& path, const Tensor& frames, const AnimationOptions& options = {});
+INGOT_API std::string to_apng(const Tensor& frames, const AnimationOptions& options = {});
+INGOT_API void save_apng(const std::string& path, const Tensor& frames, const AnimationOptions& options = {});
 
 struct PictureFolder {
   Tensor x;                          // u8 [n, c, h, w]
@@ -137,13 +139,13 @@ struct PictureFolder {
   std::vector<std::string> classes;  // names of the subfolders, sorted
 };
 /// The pictures folder/CLASS/*.png, all of one size, sorted by class and name.
-PictureFolder load_png_folder(const std::string& folder, const UnpackLimits& limits = {});
+INGOT_API PictureFolder load_png_folder(const std::string& folder, const UnpackLimits& limits = {});
 
 // TensorBoard ---------------------------------------------------------------------------------------------------------
 
 /// Scalars for TensorBoard, which looks for files with "tfevents" in their name. Goes on with an existing file; what a
 /// killed process left unfinished at its end is cut off first.
-class EventFile {
+class INGOT_API EventFile {
  public:
   explicit EventFile(const std::string& path);
 

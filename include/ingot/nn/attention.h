@@ -1,5 +1,6 @@
 // Attention, positions and transformer blocks: what a small GPT is made of. Sequences are [batch, length, width].
 #pragma once
+#include "ingot/base/export.h"
 #include "ingot/base/tensor.h"
 #include "ingot/nn/layers.h"
 #include "ingot/nn/module.h"
@@ -13,7 +14,7 @@ struct AttentionOptions {
 
 /// Multi-head attention with PyTorch's parameters: in_proj_weight [3 · width, width] (q, k, v), in_proj_bias,
 /// out_proj.weight, out_proj.bias. No matrix of scores is ever in memory.
-class MultiheadAttention : public Layer {
+class INGOT_API MultiheadAttention : public Layer {
  public:
   MultiheadAttention(int64_t width, int64_t heads, const AttentionOptions& options = {});
   void parts(Parts& p) override;
@@ -30,7 +31,7 @@ class MultiheadAttention : public Layer {
 };
 
 /// Adds sines and cosines of the position to x [..., length, width], length ≤ most: nothing to learn.
-class SinusoidalPositions : public Layer {
+class INGOT_API SinusoidalPositions : public Layer {
  public:
   SinusoidalPositions(int64_t most, int64_t width);
   Tensor forward(const Tensor& x) override;
@@ -40,7 +41,7 @@ class SinusoidalPositions : public Layer {
 };
 
 /// Adds a learned row per position to x [..., length, width], length ≤ most; weight [most, width] begins normal, 0.02.
-class LearnedPositions : public Layer {
+class INGOT_API LearnedPositions : public Layer {
  public:
   LearnedPositions(int64_t most, int64_t width);
   void parts(Parts& p) override { p("weight", weight); }
@@ -56,7 +57,7 @@ struct TransformerOptions {
 
 /// x + attention(norm1(x)), then x + linear2(gelu(linear1(norm2(x)))). Names and arithmetic are those of PyTorch's
 /// TransformerEncoderLayer with norm_first, batch_first and gelu.
-class TransformerBlock : public Layer {
+class INGOT_API TransformerBlock : public Layer {
  public:
   TransformerBlock(int64_t width, int64_t heads, const TransformerOptions& options = {});
   void parts(Parts& p) override;

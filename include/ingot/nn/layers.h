@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "ingot/base/export.h"
 #include "ingot/base/tensor.h"
 #include "ingot/nn/module.h"
 #include "ingot/ops/options.h"
@@ -13,7 +14,7 @@
 namespace ingot::nn {
 
 /// x [..., in] to [..., out]: x·weightᵀ + bias. weight [out, in] and bias [out] begin uniform in ±1/√in.
-class Linear : public Layer {
+class INGOT_API Linear : public Layer {
  public:
   Linear(int64_t in, int64_t out, bool with_bias = true);
   void parts(Parts& p) override { p("weight", weight), p("bias", bias); }
@@ -23,7 +24,7 @@ class Linear : public Layer {
 
 /// Indices (i32 or i64) of any shape to rows of weight [count, width], which begins normally distributed: […, width].
 /// The row of index `padding`, if there is one, begins at 0 and is not trained.
-class Embedding : public Layer {
+class INGOT_API Embedding : public Layer {
  public:
   Embedding(int64_t count, int64_t width, int64_t padding = -1);
   void parts(Parts& p) override { p("weight", weight); }
@@ -35,7 +36,7 @@ class Embedding : public Layer {
 };
 
 /// While training, sets each element to 0 with probability p and scales the others by 1 / (1 - p); else nothing.
-class Dropout : public Layer {
+class INGOT_API Dropout : public Layer {
  public:
   explicit Dropout(double p = 0.5);
   Tensor forward(const Tensor& x) override;
@@ -47,7 +48,7 @@ class Dropout : public Layer {
 // Convolutions --------------------------------------------------------------------------------------------------------
 
 /// What convolutions have in common: weight and bias begin uniform in ±1/√(inputs of one output).
-class Convolution : public Layer {
+class INGOT_API Convolution : public Layer {
  public:
   void parts(Parts& p) override { p("weight", weight), p("bias", bias); }
   Tensor weight, bias;
@@ -59,7 +60,7 @@ class Convolution : public Layer {
 };
 
 /// x [n, in, l] to [n, out, l']; weight [out, in/groups, k].
-class Conv1d : public Convolution {
+class INGOT_API Conv1d : public Convolution {
  public:
   Conv1d(int64_t in, int64_t out, int64_t kernel, const ConvOptions& options = {}, bool with_bias = true)
       : Convolution("Conv1d", 1, false, in, out, {kernel}, options, with_bias) {}
@@ -67,7 +68,7 @@ class Conv1d : public Convolution {
 };
 
 /// x [n, in, h, w] to [n, out, h', w']; weight [out, in/groups, kh, kw].
-class Conv2d : public Convolution {
+class INGOT_API Conv2d : public Convolution {
  public:
   Conv2d(int64_t in, int64_t out, int64_t kernel, const ConvOptions& options = {}, bool with_bias = true)
       : Conv2d(in, out, Dims{kernel}, options, with_bias) {}
@@ -78,7 +79,7 @@ class Conv2d : public Convolution {
 
 /// x [n, in, l] to [n, out, l'], where Conv1d would go back; weight [in, out/groups, k]. `output_padding` is added to
 /// the far end of the result.
-class ConvTranspose1d : public Convolution {
+class INGOT_API ConvTranspose1d : public Convolution {
  public:
   ConvTranspose1d(int64_t in, int64_t out, int64_t kernel, const ConvOptions& options = {},
                   const Dims& output_padding = {}, bool with_bias = true)
@@ -91,7 +92,7 @@ class ConvTranspose1d : public Convolution {
 };
 
 /// x [n, in, h, w] to [n, out, h', w'], where Conv2d would go back; weight [in, out/groups, kh, kw].
-class ConvTranspose2d : public Convolution {
+class INGOT_API ConvTranspose2d : public Convolution {
  public:
   ConvTranspose2d(int64_t in, int64_t out, int64_t kernel, const ConvOptions& options = {},
                   const Dims& output_padding = {}, bool with_bias = true)
@@ -109,7 +110,7 @@ class ConvTranspose2d : public Convolution {
 
 // A layer of windows: side by side if made of a size, or as the options say, MaxPool2d({.kernel = {3}, .stride = {2}}).
 #define INGOT_POOL(Name)                                             \
-  class Name : public Layer {                                        \
+  class INGOT_API Name : public Layer {                              \
    public:                                                           \
     explicit Name(int64_t kernel) : options_{.kernel = {kernel}} {}  \
     explicit Name(const PoolOptions& options) : options_(options) {} \
@@ -120,7 +121,7 @@ class ConvTranspose2d : public Convolution {
   }
 // A layer of bins: size entries along each spatial axis, or one number for all of them.
 #define INGOT_ADAPTIVE_POOL(Name)                    \
-  class Name : public Layer {                        \
+  class INGOT_API Name : public Layer {              \
    public:                                           \
     explicit Name(const Dims& size) : size_(size) {} \
     explicit Name(int64_t size) : size_{size} {}     \
@@ -131,7 +132,7 @@ class ConvTranspose2d : public Convolution {
   }
 // A layer without parts or options.
 #define INGOT_PLAIN_LAYER(Name)               \
-  class Name : public Layer {                 \
+  class INGOT_API Name : public Layer {       \
    public:                                    \
     Tensor forward(const Tensor& x) override; \
   }
@@ -155,7 +156,7 @@ INGOT_PLAIN_LAYER(GlobalMaxPool);
 /// What BatchNorm1d and 2d have in common. While training, normalises every channel of x [n, channels, …] over the
 /// batch and lets running_mean and running_var (unbiased) follow by `momentum`; in evaluation uses these. weight begins
 /// at 1, bias at 0; without `affine` there are none.
-class BatchNorm : public Layer {
+class INGOT_API BatchNorm : public Layer {
  public:
   void parts(Parts& p) override;
   Tensor forward(const Tensor& x) override;
@@ -169,7 +170,7 @@ class BatchNorm : public Layer {
   double eps_, momentum_;
 };
 /// Batch norm of x [n, channels] or [n, channels, l].
-class BatchNorm1d : public BatchNorm {
+class INGOT_API BatchNorm1d : public BatchNorm {
  public:
   explicit BatchNorm1d(int64_t channels, double eps = 1e-5, double momentum = 0.1, bool affine = true)
       : BatchNorm(channels, eps, momentum, affine) {}
@@ -178,7 +179,7 @@ class BatchNorm1d : public BatchNorm {
   void check_rank(const Tensor& x) const override;
 };
 /// Batch norm of x [n, channels, h, w].
-class BatchNorm2d : public BatchNorm {
+class INGOT_API BatchNorm2d : public BatchNorm {
  public:
   explicit BatchNorm2d(int64_t channels, double eps = 1e-5, double momentum = 0.1, bool affine = true)
       : BatchNorm(channels, eps, momentum, affine) {}
@@ -188,7 +189,7 @@ class BatchNorm2d : public BatchNorm {
 };
 
 /// Layer norm over trailing axes of the given sizes; weight begins at 1, bias at 0.
-class LayerNorm : public Layer {
+class INGOT_API LayerNorm : public Layer {
  public:
   explicit LayerNorm(int64_t features, double eps = 1e-5, bool affine = true)
       : LayerNorm(Dims{features}, eps, affine) {}
@@ -203,7 +204,7 @@ class LayerNorm : public Layer {
 };
 
 /// x / √(mean of x² + eps) · weight over trailing axes of the given sizes; weight begins at 1.
-class RMSNorm : public Layer {
+class INGOT_API RMSNorm : public Layer {
  public:
   explicit RMSNorm(int64_t features, double eps = 1.1920929e-7) : RMSNorm(Dims{features}, eps) {}
   explicit RMSNorm(const Dims& shape, double eps = 1.1920929e-7);
@@ -217,7 +218,7 @@ class RMSNorm : public Layer {
 };
 
 /// Normalises x [n, channels, …] over each of `groups` groups of channels of a sample; weight begins at 1, bias at 0.
-class GroupNorm : public Layer {
+class INGOT_API GroupNorm : public Layer {
  public:
   GroupNorm(int64_t groups, int64_t channels, double eps = 1e-5, bool affine = true);
   void parts(Parts& p) override { p("weight", weight), p("bias", bias); }
@@ -230,7 +231,7 @@ class GroupNorm : public Layer {
 };
 
 /// Normalises every channel of every sample of x [n, channels, h, w]; with `affine`, weight begins at 1, bias at 0.
-class InstanceNorm2d : public Layer {
+class INGOT_API InstanceNorm2d : public Layer {
  public:
   explicit InstanceNorm2d(int64_t channels, double eps = 1e-5, bool affine = false);
   void parts(Parts& p) override { p("weight", weight), p("bias", bias); }
@@ -255,7 +256,7 @@ INGOT_PLAIN_LAYER(HardSigmoid);
 INGOT_PLAIN_LAYER(Identity);
 
 /// x where positive, else slope · x.
-class LeakyReLU : public Layer {
+class INGOT_API LeakyReLU : public Layer {
  public:
   explicit LeakyReLU(double slope = 0.01) : slope_(slope) {}
   Tensor forward(const Tensor& x) override;
@@ -264,7 +265,7 @@ class LeakyReLU : public Layer {
   double slope_;
 };
 /// x where positive, else alpha · (eˣ - 1).
-class ELU : public Layer {
+class INGOT_API ELU : public Layer {
  public:
   explicit ELU(double alpha = 1) : alpha_(alpha) {}
   Tensor forward(const Tensor& x) override;
@@ -273,7 +274,7 @@ class ELU : public Layer {
   double alpha_;
 };
 /// x·Φ(x), or with `tanh_form` the approximation that many published weights use.
-class GELU : public Layer {
+class INGOT_API GELU : public Layer {
  public:
   explicit GELU(bool tanh_form = false) : tanh_form_(tanh_form) {}
   Tensor forward(const Tensor& x) override;
@@ -282,7 +283,7 @@ class GELU : public Layer {
   bool tanh_form_;
 };
 /// eˣ / Σ eˣ along an axis.
-class Softmax : public Layer {
+class INGOT_API Softmax : public Layer {
  public:
   explicit Softmax(int64_t axis = -1) : axis_(axis) {}
   Tensor forward(const Tensor& x) override;
@@ -291,7 +292,7 @@ class Softmax : public Layer {
   int64_t axis_;
 };
 /// x - log Σ eˣ along an axis.
-class LogSoftmax : public Layer {
+class INGOT_API LogSoftmax : public Layer {
  public:
   explicit LogSoftmax(int64_t axis = -1) : axis_(axis) {}
   Tensor forward(const Tensor& x) override;
@@ -307,7 +308,7 @@ class LogSoftmax : public Layer {
 // Shapes --------------------------------------------------------------------------------------------------------------
 
 /// Axes `first` to `last` made one: [n, …] to [n, all the rest].
-class Flatten : public Layer {
+class INGOT_API Flatten : public Layer {
  public:
   explicit Flatten(int64_t first = 1, int64_t last = -1) : first_(first), last_(last) {}
   Tensor forward(const Tensor& x) override;
@@ -316,7 +317,7 @@ class Flatten : public Layer {
   int64_t first_, last_;
 };
 /// One axis made several; one size may be -1.
-class Unflatten : public Layer {
+class INGOT_API Unflatten : public Layer {
  public:
   Unflatten(int64_t axis, const Dims& shape) : axis_(axis), shape_(shape) {}
   Tensor forward(const Tensor& x) override;
@@ -326,7 +327,7 @@ class Unflatten : public Layer {
   Dims shape_;
 };
 /// Every sample in another shape: [n, …] to [n, shape…]; one size may be -1.
-class Reshape : public Layer {
+class INGOT_API Reshape : public Layer {
  public:
   explicit Reshape(const Dims& shape) : shape_(shape) {}
   Tensor forward(const Tensor& x) override;
@@ -335,7 +336,7 @@ class Reshape : public Layer {
   Dims shape_;
 };
 /// Without an axis, which has size 1.
-class Squeeze : public Layer {
+class INGOT_API Squeeze : public Layer {
  public:
   explicit Squeeze(int64_t axis) : axis_(axis) {}
   Tensor forward(const Tensor& x) override;
@@ -344,7 +345,7 @@ class Squeeze : public Layer {
   int64_t axis_;
 };
 /// With a new axis of size 1 in front of the given one; -1 puts it last.
-class Unsqueeze : public Layer {
+class INGOT_API Unsqueeze : public Layer {
  public:
   explicit Unsqueeze(int64_t axis) : axis_(axis) {}
   Tensor forward(const Tensor& x) override;
@@ -353,7 +354,7 @@ class Unsqueeze : public Layer {
   int64_t axis_;
 };
 /// Axis i of the result is axis axes[i] of x.
-class Permute : public Layer {
+class INGOT_API Permute : public Layer {
  public:
   explicit Permute(const Dims& axes) : axes_(axes) {}
   Tensor forward(const Tensor& x) override;
@@ -362,7 +363,7 @@ class Permute : public Layer {
   Dims axes_;
 };
 /// before[i] entries of `value` in front of, and after[i] behind, each of the last axes.
-class Pad : public Layer {
+class INGOT_API Pad : public Layer {
  public:
   Pad(const Dims& before, const Dims& after, double value = 0);
   Tensor forward(const Tensor& x) override;
@@ -375,7 +376,7 @@ class Pad : public Layer {
 // Composition ---------------------------------------------------------------------------------------------------------
 
 /// Layers side by side, named "0", "1", …: what each makes of x, joined along an axis.
-class Concat : public LayerList {
+class INGOT_API Concat : public LayerList {
  public:
   template <class... L>
   requires(std::derived_from<std::decay_t<L>, Layer>&&...) explicit Concat(int64_t axis, L&&... branches)
@@ -393,7 +394,7 @@ class Concat : public LayerList {
 };
 
 /// x + inner(x).
-class Residual : public Layer {
+class INGOT_API Residual : public Layer {
  public:
   template <class L>
   requires(std::derived_from<L, Layer> && !std::same_as<L, Residual>)  // that is a move

@@ -6,12 +6,13 @@
 #pragma once
 #include <functional>
 
+#include "ingot/base/export.h"
 #include "ingot/base/tensor.h"
 
 namespace ingot::nn {
 
 /// A loss: what it makes of a model's result and a target, and of which type targets are.
-struct Loss {
+struct INGOT_API Loss {
   using Function = std::function<Tensor(const Tensor& result, const Tensor& target)>;
   const char* name;
   Function function;
@@ -37,36 +38,41 @@ struct CrossEntropyOptions {
 // Of numbers: result and target have the same shape. Targets of another real type are converted.
 
 /// (result - target)².
-Tensor mse_loss(const Tensor& result, const Tensor& target, Reduction reduction = Reduction::kMean);
+INGOT_API Tensor mse_loss(const Tensor& result, const Tensor& target, Reduction reduction = Reduction::kMean);
 /// |result - target|.
-Tensor mae_loss(const Tensor& result, const Tensor& target, Reduction reduction = Reduction::kMean);
+INGOT_API Tensor mae_loss(const Tensor& result, const Tensor& target, Reduction reduction = Reduction::kMean);
 /// ½e² where the error e is at most delta, delta · (|e| - ½delta) beyond.
-Tensor huber_loss(const Tensor& result, const Tensor& target, double delta = 1, Reduction reduction = Reduction::kMean);
+INGOT_API Tensor huber_loss(const Tensor& result, const Tensor& target, double delta = 1,
+                            Reduction reduction = Reduction::kMean);
 
 // Of classes: scores [n, …, classes] with labels [n, …], i32 or i64; negative labels have loss 0.
 
 /// -log softmax(logits)[label]. Targets may also be probabilities, of the logits' shape.
-Tensor cross_entropy_loss(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options = {});
+INGOT_API Tensor cross_entropy_loss(const Tensor& logits, const Tensor& target,
+                                    const CrossEntropyOptions& options = {});
 /// -log p[label] of probabilities, where log is at least -100.
-Tensor cross_entropy_on_probabilities_loss(const Tensor& probabilities, const Tensor& labels,
-                                           Reduction reduction = Reduction::kMean);
+INGOT_API Tensor cross_entropy_on_probabilities_loss(const Tensor& probabilities, const Tensor& labels,
+                                                     Reduction reduction = Reduction::kMean);
 /// -log_probabilities[label].
-Tensor nll_loss(const Tensor& log_probabilities, const Tensor& labels, Reduction reduction = Reduction::kMean);
+INGOT_API Tensor nll_loss(const Tensor& log_probabilities, const Tensor& labels,
+                          Reduction reduction = Reduction::kMean);
 
 // Of probabilities: result and target have the same shape.
 
 /// -(t · log p + (1 - t) · log(1 - p)), where log is at least -100.
-Tensor bce_loss(const Tensor& probabilities, const Tensor& target, Reduction reduction = Reduction::kMean);
+INGOT_API Tensor bce_loss(const Tensor& probabilities, const Tensor& target, Reduction reduction = Reduction::kMean);
 /// bce_loss of sigmoid(logits), right for any logits.
-Tensor bce_with_logits_loss(const Tensor& logits, const Tensor& target, Reduction reduction = Reduction::kMean);
+INGOT_API Tensor bce_with_logits_loss(const Tensor& logits, const Tensor& target,
+                                      Reduction reduction = Reduction::kMean);
 /// t · (log t - log_probabilities), 0 where t is; kBatchMean is the mathematical divergence.
-Tensor kl_div_loss(const Tensor& log_probabilities, const Tensor& target, Reduction reduction = Reduction::kMean);
+INGOT_API Tensor kl_div_loss(const Tensor& log_probabilities, const Tensor& target,
+                             Reduction reduction = Reduction::kMean);
 
 // For train_step and the trainer: the functions above with their options bound.
 
-extern const Loss mse, mae, cross_entropy, cross_entropy_on_probabilities, nll, bce, bce_with_logits,
+extern INGOT_API const Loss mse, mae, cross_entropy, cross_entropy_on_probabilities, nll, bce, bce_with_logits,
     kl_div;  // kl_div takes the batch mean
-Loss huber(double delta = 1, Reduction reduction = Reduction::kMean);
-Loss cross_entropy_with(CrossEntropyOptions options);
+INGOT_API Loss huber(double delta = 1, Reduction reduction = Reduction::kMean);
+INGOT_API Loss cross_entropy_with(CrossEntropyOptions options);
 
 }  // namespace ingot::nn

@@ -4,20 +4,21 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/tensor.h"
 
 namespace ingot::nn {
 
 /// The share of rows of scores [n, …, classes] whose largest one (the first of equals) is the label's; labels [n, …]
 /// are i32 or i64, and rows with a negative label do not count. NaN if there are none.
-double accuracy(const Tensor& scores, const Tensor& labels);
+INGOT_API double accuracy(const Tensor& scores, const Tensor& labels);
 /// The share of rows in which fewer than k scores are larger than the label's (or equal and before it).
-double top_k_accuracy(const Tensor& scores, const Tensor& labels, int64_t k);
+INGOT_API double top_k_accuracy(const Tensor& scores, const Tensor& labels, int64_t k);
 /// e to the mean loss per token.
-double perplexity(double mean_loss);
+INGOT_API double perplexity(double mean_loss);
 
 /// A mean of numbers that come one after the other, each with a weight: batches of different sizes.
-class RunningMean {
+class INGOT_API RunningMean {
  public:
   void add(double value, double weight = 1);
   /// NaN if nothing was added.
@@ -30,7 +31,7 @@ class RunningMean {
 };
 
 /// How often each class was taken for each other one.
-class ConfusionMatrix {
+class INGOT_API ConfusionMatrix {
  public:
   explicit ConfusionMatrix(int64_t classes, std::vector<std::string> names = {});
   /// Counts the rows of scores [n, …, classes] by label and largest score, or of predictions (i32 or i64, of the

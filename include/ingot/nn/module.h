@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/tensor.h"
 #include "ingot/graph/plan.h"
 #include "ingot/nn/slab.h"
@@ -23,7 +24,7 @@ namespace ingot::nn {
 
 /// While it lives, parameters that this thread makes draw their initial values from a sequence of its own: modules made
 /// in scopes of the same seed, in the same order, are equal. Scopes nest.
-class SeedScope {
+class INGOT_API SeedScope {
  public:
   explicit SeedScope(int64_t seed);
   ~SeedScope();
@@ -35,7 +36,7 @@ class SeedScope {
 };
 /// The same without an end: the calling thread's sequence (seed 0 at first) begins anew. For main programs; libraries
 /// open a SeedScope.
-void set_seed(int64_t seed);
+INGOT_API void set_seed(int64_t seed);
 
 /// What a random layer (dropout) draws its next numbers from.
 struct RandomSource {
@@ -45,11 +46,11 @@ struct RandomSource {
 /// The next source: inside a RandomScope (every TrainStep is one) its seed and the next stream; in eager code a stream
 /// of the SeedScope's sequence. An Error in a capture without a RandomScope: its numbers would be the same at every
 /// run.
-RandomSource next_random();
+INGOT_API RandomSource next_random();
 
 /// While it lives, random layers of this thread draw from `seed`, an i64 scalar: a plan's input, or a tensor that it
 /// reads at every run.
-class RandomScope {
+class INGOT_API RandomScope {
  public:
   explicit RandomScope(const Tensor& seed);
   ~RandomScope();
@@ -64,7 +65,7 @@ class RandomScope {
 class Module;
 
 /// What a module is made of, told by Module::parts to whoever asks.
-class Parts {
+class INGOT_API Parts {
  public:
   virtual ~Parts() = default;
   /// A parameter to train. Undefined tensors (a layer without bias) are no parts.
@@ -107,7 +108,7 @@ struct StateDifference {
 ///
 /// A module is moved or cloned, never copied: clone(net) is one with memory of its own, and a plain copy is an Error.
 /// Modules that are told to share do: after `decoder.weight = encoder.weight` both are trained as one.
-class Module {
+class INGOT_API Module {
  public:
   virtual ~Module() = default;
   /// Tells what the module is made of; changes nothing.
@@ -172,16 +173,16 @@ class Module {
 namespace detail {
 
 /// While it lives, modules of this thread may be copied.
-class Cloning {
+class INGOT_API Cloning {
  public:
   Cloning();
   ~Cloning();
   Cloning(const Cloning&) = delete;
   Cloning& operator=(const Cloning&) = delete;
 };
-bool cloning();
+INGOT_API bool cloning();
 /// Gives a copy memory of its own; what was shared inside the original is shared inside the copy.
-void make_independent(Module& copy, const Module& original);
+INGOT_API void make_independent(Module& copy, const Module& original);
 
 }  // namespace detail
 
@@ -200,11 +201,11 @@ M clone(const M& module) {
 /// Copies the parameters and buffers of a module to another of the same structure; with tau < 1 takes
 /// (1 - tau) · dst + tau · src of the parameters and leaves the buffers alone. Allocates nothing; in a capture it is
 /// recorded.
-void copy_parameters(Module& dst, const Module& src, double tau = 1);
+INGOT_API void copy_parameters(Module& dst, const Module& src, double tau = 1);
 
 /// What is called while it lives belongs to a module: a scope of its name, a row of summary(). Layers have one around
 /// their forward; a module with a forward of its own begins it with `const nn::Within here(*this);`.
-class Within {
+class INGOT_API Within {
  public:
   explicit Within(Module& module);
   ~Within();
@@ -219,7 +220,7 @@ class Within {
 };
 
 /// A module of one tensor to one tensor.
-class Layer : public Module {
+class INGOT_API Layer : public Module {
  public:
   virtual Tensor forward(const Tensor& x) = 0;
   /// forward(x), with the layer's name around what it records and in its errors. An empty batch is an Error.
@@ -228,7 +229,7 @@ class Layer : public Module {
 
 /// A layer by pointer, for modules whose layers are chosen at run time: copies share it, and clone() clones it. Made of
 /// a std::shared_ptr to the layer's own class, which is how it knows.
-class LayerPtr {
+class INGOT_API LayerPtr {
  public:
   template <std::derived_from<Layer> L>
   LayerPtr(std::shared_ptr<L> layer)  // NOLINT: std::make_shared<nn::Linear>(…) is one
@@ -262,7 +263,7 @@ class LayerPtr {
 };
 
 /// A layer made of layers, named "0", "1", ….
-class LayerList : public Layer {
+class INGOT_API LayerList : public Layer {
  public:
   void parts(Parts& p) override;
   size_t size() const { return layers_.size(); }
@@ -283,7 +284,7 @@ class LayerList : public Layer {
 };
 
 /// Layers one after the other.
-class Sequential : public LayerList {
+class INGOT_API Sequential : public LayerList {
  public:
   template <class... L>
   requires((std::derived_from<std::decay_t<L>, Layer> && ...) &&
@@ -314,7 +315,7 @@ struct SummaryRow {
   double flops = 0;  // of one forward
 };
 
-struct Summary {
+struct INGOT_API Summary {
   std::vector<SummaryRow> rows;  // the model itself first, then what it is made of, in the order of its parts
   int64_t parameters = 0, trainable = 0;
   size_t bytes = 0;
@@ -324,9 +325,9 @@ struct Summary {
 };
 
 /// What a model is made of, with shapes and work for one input; the model is not changed and nothing is computed.
-Summary summary(Layer& model, const InputSpec& input);
+INGOT_API Summary summary(Layer& model, const InputSpec& input);
 /// The same for any module: `forward` calls it on one tensor per input.
-Summary summary(Module& model, const PlanFunction& forward, std::span<const InputSpec> inputs);
+INGOT_API Summary summary(Module& model, const PlanFunction& forward, std::span<const InputSpec> inputs);
 template <class F>
 requires(!std::same_as<std::decay_t<F>, PlanFunction>) Summary
     summary(Module& model, F&& forward, const std::vector<InputSpec>& inputs) {

@@ -17,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "ingot/base/export.h"
 #include "ingot/base/tensor.h"
 #include "ingot/nn/slab.h"
 
@@ -24,7 +25,7 @@ namespace ingot {
 
 /// What a rule sees: parameters, gradients and slots of a slab, all vectors of one length. What lies between two
 /// parameters is zero in all of them and must stay so.
-class Update {
+class INGOT_API Update {
  public:
   Update(const ParameterSlab& slab, const Tensor& state, const Tensor& lr, const Tensor& step)
       : slab_(slab), state_(state), lr_(lr), step_(step) {}
@@ -59,7 +60,7 @@ concept OptimizerRule = requires(const T& rule, const Update& u) {
 };
 
 /// Any optimiser, as a value.
-class Optimizer {
+class INGOT_API Optimizer {
  public:
   template <OptimizerRule T>
   Optimizer(T rule) : rule_(std::make_shared<Holder<T>>(std::move(rule))) {}  // NOLINT: optim::Adam{} is one
@@ -94,7 +95,7 @@ class Optimizer {
 namespace optim {
 
 /// Stochastic gradient descent, as PyTorch defines it: weight decay is added to the gradient.
-struct Sgd {
+struct INGOT_API Sgd {
   static constexpr const char* kName = "sgd";
   float lr = 1e-2f;
   double momentum = 0, weight_decay = 0;
@@ -105,7 +106,7 @@ struct Sgd {
 };
 
 /// Adam (Kingma and Ba); weight decay is added to the gradient.
-struct Adam {
+struct INGOT_API Adam {
   static constexpr const char* kName = "adam";
   float lr = 1e-3f;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
@@ -115,7 +116,7 @@ struct Adam {
 };
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter).
-struct AdamW {
+struct INGOT_API AdamW {
   static constexpr const char* kName = "adamw";
   float lr = 1e-3f;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 1e-2;
@@ -125,7 +126,7 @@ struct AdamW {
 };
 
 /// RMSProp (Tieleman and Hinton), as PyTorch defines it.
-struct RmsProp {
+struct INGOT_API RmsProp {
   static constexpr const char* kName = "rmsprop";
   float lr = 1e-2f;
   double alpha = 0.99, eps = 1e-8, momentum = 0, weight_decay = 0;
@@ -135,7 +136,7 @@ struct RmsProp {
 };
 
 /// Adagrad (Duchi, Hazan and Singer).
-struct Adagrad {
+struct INGOT_API Adagrad {
   static constexpr const char* kName = "adagrad";
   float lr = 1e-2f;
   double eps = 1e-10, weight_decay = 0;
@@ -145,7 +146,7 @@ struct Adagrad {
 };
 
 /// Lion (Chen et al. 2023): the sign of a moving mean; weight decay is decoupled.
-struct Lion {
+struct INGOT_API Lion {
   static constexpr const char* kName = "lion";
   float lr = 1e-4f;
   double beta1 = 0.9, beta2 = 0.99, weight_decay = 0;
@@ -157,11 +158,11 @@ struct Lion {
 }  // namespace optim
 
 /// What an optimiser keeps for all parameters of a slab, zero: [slots, slab.values().numel()]; undefined if nothing.
-Tensor make_state(const Optimizer& optimizer, const ParameterSlab& slab);
+INGOT_API Tensor make_state(const Optimizer& optimizer, const ParameterSlab& slab);
 
 /// Updates a slab from its gradients. `lr` and `step` (1 at the first update) are scalars, f32 and i64. In a capture
 /// the update is recorded.
-void record_update(const Optimizer& optimizer, const ParameterSlab& slab, const Tensor& state, const Tensor& lr,
-                   const Tensor& step);
+INGOT_API void record_update(const Optimizer& optimizer, const ParameterSlab& slab, const Tensor& state,
+                             const Tensor& lr, const Tensor& step);
 
 }  // namespace ingot

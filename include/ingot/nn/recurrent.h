@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/tensor.h"
 #include "ingot/nn/module.h"
 
@@ -30,7 +31,7 @@ struct RecurrentResult {
 /// Truncated backpropagation: after `stateful(batch)`, forward(x) in training mode begins where the last one ended
 /// (without a gradient into the past), in eager code as in a plan, until `reset_state()`. In evaluation it begins at
 /// zero and leaves the kept state alone.
-class Recurrent : public Layer {
+class INGOT_API Recurrent : public Layer {
  public:
   void parts(Parts& p) override;
   Tensor forward(const Tensor& x) override;
@@ -72,7 +73,7 @@ class Recurrent : public Layer {
 
 /// Long short-term memory: weight_ih_l0 [4 · hidden, in], weight_hh_l0 [4 · hidden, hidden], bias_ih_l0 and bias_hh_l0
 /// [4 · hidden] with gates i, f, g, o; all begin uniform in ±1/√hidden.
-class LSTM : public Recurrent {
+class INGOT_API LSTM : public Recurrent {
  public:
   LSTM(int64_t in, int64_t hidden, const RecurrentOptions& options = {}) : Recurrent("LSTM", 4, in, hidden, options) {}
 
@@ -82,7 +83,7 @@ class LSTM : public Recurrent {
 };
 
 /// Gated recurrent unit: as LSTM with 3 · hidden rows, gates r, z, n; the reset gate multiplies the hidden product.
-class GRU : public Recurrent {
+class INGOT_API GRU : public Recurrent {
  public:
   GRU(int64_t in, int64_t hidden, const RecurrentOptions& options = {}) : Recurrent("GRU", 3, in, hidden, options) {}
 

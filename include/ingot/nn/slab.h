@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/named_tensor.h"
 #include "ingot/base/tensor.h"
 
@@ -21,7 +22,7 @@ struct Parameter {
 /// Tensors that look at the same elements (shared weights) are one parameter, under the first one's name. Plans that
 /// were compiled before, and other handles, still look at the old memory. While a slab lives, no second one can be made
 /// of its parameters: what it was made for would train memory that nobody looks at any more.
-class ParameterSlab {
+class INGOT_API ParameterSlab {
  public:
   explicit ParameterSlab(std::vector<Parameter> parameters);
   /// All parameters, all gradients: vectors.

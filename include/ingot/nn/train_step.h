@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/graph/plan.h"
 #include "ingot/nn/loss.h"
 #include "ingot/nn/module.h"
@@ -33,7 +34,7 @@ struct UpdateOptions {
 
 /// An optimiser at work on a slab: its state, learning rate and counters. Training steps for several batch shapes share
 /// one. The slab must outlive it.
-class Updates {
+class INGOT_API Updates {
  public:
   Updates(const ParameterSlab& slab, const Optimizer& optimizer, const UpdateOptions& options = {});
   Updates(const ParameterSlab&& slab, const Optimizer& optimizer, const UpdateOptions& options = {}) = delete;
@@ -75,7 +76,7 @@ class Updates {
 
 /// A training step as one plan. It is made of a function of the inputs that uses a slab's parameters and returns the
 /// loss, a scalar; or a list of results that begins with it: the others can be read as outputs of the plan.
-class TrainStep {
+class INGOT_API TrainStep {
  public:
   template <class F>
   TrainStep(F&& loss, const ParameterSlab& slab, const Optimizer& optimizer, const std::vector<InputSpec>& inputs,
@@ -148,8 +149,8 @@ namespace nn {
 /// Compiles forward, loss, backward and update of a model for a batch `inputs[0]` and targets `inputs[1]`, whose type
 /// is the loss's; a third input, if there is one, holds a weight per sample. The step owns the slab that the model's
 /// parameters now look into.
-TrainStep train_step(Layer& model, const Loss& loss, const Optimizer& optimizer, std::vector<InputSpec> inputs,
-                     const PlanOptions& options = {});
+INGOT_API TrainStep train_step(Layer& model, const Loss& loss, const Optimizer& optimizer,
+                               std::vector<InputSpec> inputs, const PlanOptions& options = {});
 /// The same for a function of any inputs that calls the model and returns the loss.
 template <class F>
 requires(!std::convertible_to<F, const Loss&>) TrainStep

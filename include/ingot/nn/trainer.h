@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/data/batch.h"
 #include "ingot/data/loader.h"
 #include "ingot/graph/plan.h"
@@ -44,7 +45,7 @@ struct Metric {
   bool higher_is_better = true;
 };
 /// The share of rows whose largest logit is the label's.
-Metric accuracy_metric();
+INGOT_API Metric accuracy_metric();
 
 /// Means over samples: the loss, then the metrics in their order.
 struct Scores {
@@ -92,7 +93,7 @@ struct TrainingState {
   std::map<std::string, std::string> values;
 };
 
-class Trainer {
+class INGOT_API Trainer {
  public:
   /// `model`, and what it is made of, must outlive the trainer; its trainable parameters move into one slab. The loss
   /// is that of model(batch.x) and batch.y, weighted by batch["weight"] if there is one.
@@ -148,7 +149,7 @@ class Trainer {
   /// The plan of a training step for full batches of a loader, compiled now if need be: to describe and to profile.
   TrainStep& step_for(const data::Loader& loader);
 
-  struct Impl;
+  struct INGOT_PRIVATE Impl;
 
  private:
   Trainer(Module& model, BatchFunction function, const Optimizer& optimizer, TrainerOptions options, std::nullptr_t);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "ingot/base/export.h"
 #include "ingot/base/tensor.h"
 #include "ingot/ops/options.h"
 
@@ -78,8 +79,8 @@ class MapFunction {
 };
 
 /// fn of every element, with broadcasting; all operands f32 or all f64. `fn` must outlive the call.
-Tensor map(const MapFunction& fn, Tensors xs);
-void map_into(const Tensor& dst, const MapFunction& fn, Tensors xs);
+INGOT_API Tensor map(const MapFunction& fn, Tensors xs);
+INGOT_API void map_into(const Tensor& dst, const MapFunction& fn, Tensors xs);
 inline Tensor map(const MapFunction& fn, const Tensor& x) { return map(fn, Tensors{x}); }
 inline Tensor map(const MapFunction& fn, const Tensor& x, const Tensor& y) { return map(fn, Tensors{x, y}); }
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/tensor.h"
 #include "ingot/base/threads.h"
 #include "ingot/base/tile.h"
@@ -34,7 +35,7 @@ struct Attr {
 };
 
 /// The constants of one call, in the order of the op's signature. No heap: they live where the call lives.
-class Attrs {
+class INGOT_API Attrs {
  public:
   Attrs() = default;
   Attrs& set(std::string_view name, int64_t value);
@@ -85,7 +86,7 @@ class Prepared {
 
 /// One use of an op: its inputs and constants. Shape rules, gradients and references read the constants by name; what
 /// runs at every step (`check`, `run`, `scratch`, `rows`, `cost`) gets them decoded, as params(). Nothing is copied.
-struct Call {
+struct INGOT_API Call {
   const Op& op;
   std::span<const Tensor* const> inputs;
   const Attrs& attrs;
@@ -127,7 +128,7 @@ struct Specs {
 /// What a gradient rule sees: the call, its results, the gradients of the results; and where it leaves the gradients of
 /// the inputs. Rules are written with ops on tensors, so they run eagerly, are captured, and can be differentiated
 /// again.
-class Gradient {
+class INGOT_API Gradient {
  public:
   Gradient(const Call& call, std::span<const Tensor> outputs, std::span<const Tensor> output_gradients,
            std::span<const bool> wanted);
@@ -151,7 +152,7 @@ class Gradient {
   std::vector<Tensor> results_;
 };
 
-class Samples;      // collects the inputs an op is tested on (ops/samples.h)
+class Samples;      // collects the inputs an op is tested on (samples.h)
 class Rewrite;      // what a rewrite rule sees and says (graph's passes drive it)
 struct ChainForms;  // the op's formula, compiled for chains in registers (kernels/chain)
 
@@ -263,26 +264,26 @@ void prepared(const Call& call, Prepared& block) {
 }
 
 /// The call as kernels see it: decoded constants in `block`, no attributes. `block` must outlive it.
-Call prepare(const Call& call, Prepared& block);
+INGOT_API Call prepare(const Call& call, Prepared& block);
 
 /// All ops, in the order of the documentation.
-std::span<const Op* const> all_ops();
+INGOT_API std::span<const Op* const> all_ops();
 /// The op of that name, or null.
-const Op* find_op(std::string_view name);
+INGOT_API const Op* find_op(std::string_view name);
 
 /// Calls an op on inputs; results are new tensors (views for view ops).
-Tensor call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs);
+INGOT_API Tensor call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs);
 /// The same for ops with any number of results, into `results`.
-void call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs, std::span<Tensor> results);
+INGOT_API void call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs, std::span<Tensor> results);
 /// Calls an op with destinations: exactly the results' shapes and types, any layout; allocates nothing. A destination
 /// may alias an input only if the op is element-wise and both have the same layout. On an Error no destination is
 /// touched.
-void call_into(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
-               std::span<const Tensor* const> destinations);
+INGOT_API void call_into(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
+                         std::span<const Tensor* const> destinations);
 /// The gradients of the wanted inputs (undefined for the others), given results and their gradients.
-std::vector<Tensor> gradient(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
-                             std::span<const Tensor> outputs, std::span<const Tensor> output_gradients,
-                             std::span<const bool> wanted);
+INGOT_API std::vector<Tensor> gradient(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
+                                       std::span<const Tensor> outputs, std::span<const Tensor> output_gradients,
+                                       std::span<const bool> wanted);
 /// Number of results of an op.
 inline int output_count(const Op& op) { return op.signature.output_count(); }
 

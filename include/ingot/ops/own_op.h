@@ -13,16 +13,22 @@
 //
 // examples/own_op.cc is a whole program. For other kinds of ops fill in the fields of Op (op.h).
 #pragma once
+#include "ingot/base/export.h"
 #include "ingot/ops/op.h"
+
+// A block of the table: INGOT_OP(matmul) = {.name = "matmul", …}; tools/opgen.py reads those of libraries.
+#define INGOT_OP(id)       \
+  extern const Op op_##id; \
+  constinit const Op op_##id
 
 namespace ingot {
 
 /// Puts ops of a library or of a program into the table, where names are looked up (a saved plan, `ingot ops`). They
 /// must live to the end. Adding one twice is fine; another op of the same name is an Error, and nothing is added.
-void add_ops(std::span<const Op* const> ops);
+INGOT_API void add_ops(std::span<const Op* const> ops);
 
 /// One result, by tensors: call(kSoftsign, {x}).
-Tensor call(const Op& op, std::initializer_list<Tensor> inputs, const Attrs& attrs = {});
+INGOT_API Tensor call(const Op& op, std::initializer_list<Tensor> inputs, const Attrs& attrs = {});
 
 /// What its author says about an element-wise op.
 struct OwnElementwise {
@@ -35,11 +41,11 @@ struct OwnElementwise {
 };
 
 // What all element-wise ops share; own_elementwise() puts it in.
-void infer_elementwise(const Call& call, Specs& out);
-void sample_elementwise(Samples& samples);
-void prepare_elementwise(const Call& call, Prepared& block);
+INGOT_API void infer_elementwise(const Call& call, Specs& out);
+INGOT_API void sample_elementwise(Samples& samples);
+INGOT_API void prepare_elementwise(const Call& call, Prepared& block);
 /// Calls tile(out, in, params) for single elements of any layout, one after the other: the plain loop.
-void run_element_by_element(const Call& call, const Tensor& out, TileFn tile);
+INGOT_API void run_element_by_element(const Call& call, const Tensor& out, TileFn tile);
 
 /// The loop over one tile of f32 or f64. F::run(x…, params) takes and returns T.
 template <class F, class T>

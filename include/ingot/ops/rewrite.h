@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/ops/op.h"
 
 namespace ingot {
@@ -16,7 +17,7 @@ struct Site {
   bool operator==(const Site&) const = default;
 };
 
-class Rewrite {
+class INGOT_API Rewrite {
  public:
   /// The pass that asks. A rule belongs to one pass (or several) and returns false in all others.
   std::string_view pass() const { return pass_; }

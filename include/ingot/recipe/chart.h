@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
+
 namespace ingot::recipe {
 
 struct Series {
@@ -26,14 +28,15 @@ struct LineChart {
 
 /// A <figure> with axes, legend, the best place marked; values under the pointer by the page's script. The vertical
 /// axis is logarithmic when positive values span more than two decades.
-std::string line_chart(const LineChart& chart);
+INGOT_API std::string line_chart(const LineChart& chart);
 
 /// A <figure> of points (x: true, y: predicted) around the diagonal.
-std::string scatter_chart(const std::string& title, const std::vector<double>& x, const std::vector<double>& y);
+INGOT_API std::string scatter_chart(const std::string& title, const std::vector<double>& x,
+                                    const std::vector<double>& y);
 
 /// About `count` round numbers (1, 2 or 5 times a power of ten apart) from `low` to `high`, inside them.
-std::vector<double> nice_ticks(double low, double high, int count, bool whole = false);
+INGOT_API std::vector<double> nice_ticks(double low, double high, int count, bool whole = false);
 /// Powers of ten from `low` to `high`; with 2 and 5 times them if there are few.
-std::vector<double> log_ticks(double low, double high);
+INGOT_API std::vector<double> log_ticks(double low, double high);
 
 }  // namespace ingot::recipe

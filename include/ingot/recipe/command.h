@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "ingot/base/export.h"
+
 namespace ingot::recipe {
 
 /// Where the value of an option goes. A bool is a flag; a list takes one value each time the option is given (of an
@@ -39,10 +41,10 @@ struct Command {
 };
 
 /// --threads N, which takes effect at once.
-Option threads_option(const std::string& about = "worker threads (default: INGOT_THREADS, or all cores)");
+INGOT_API Option threads_option(const std::string& about = "worker threads (default: INGOT_THREADS, or all cores)");
 /// --set KEY=VALUE, as often as one likes.
-Option set_option(std::vector<std::string>& sets, const std::string& about);
+INGOT_API Option set_option(std::vector<std::string>& sets, const std::string& about);
 /// A footer that does not change.
-std::function<std::string()> fixed_text(std::string text);
+INGOT_API std::function<std::string()> fixed_text(std::string text);
 
 }  // namespace ingot::recipe

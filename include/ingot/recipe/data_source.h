@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/data.h"
 #include "ingot/recipe/keys.h"
 #include "ingot/recipe/task.h"
@@ -13,7 +14,7 @@ namespace ingot::recipe {
 class Catalogue;
 
 /// What a system's source wants its kind of job to know; only that system looks inside.
-struct SourceDetails {
+struct INGOT_API SourceDetails {
   virtual ~SourceDetails() = default;
 };
 
@@ -46,7 +47,7 @@ struct Samples {
   int64_t table_columns = 0;
 };
 /// What becomes of them: a part is held back, labels are checked, numbers are normalised, as [data] says.
-DataSource source_of(const SourceRequest& request, Samples samples);
+INGOT_API DataSource source_of(const SourceRequest& request, Samples samples);
 
 /// A type of [data].
 struct SourceType {
@@ -57,13 +58,13 @@ struct SourceType {
 };
 
 /// Loads what a completed [data] names.
-DataSource load_data(const Value& section, const Catalogue& catalogue, int64_t batch, Targets targets,
-                     const Task* trained = nullptr);
+INGOT_API DataSource load_data(const Value& section, const Catalogue& catalogue, int64_t batch, Targets targets,
+                               const Task* trained = nullptr);
 
 /// A file's bytes; "recipe:NAME" is one inside the program.
-std::string read_source(const std::string& path, const Catalogue& catalogue);
+INGOT_API std::string read_source(const std::string& path, const Catalogue& catalogue);
 
 /// Where `ingot data get` puts what it fetches: a folder of this user's.
-std::string cache_folder(const std::string& name);
+INGOT_API std::string cache_folder(const std::string& name);
 
 }  // namespace ingot::recipe

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/recipe/keys.h"
 #include "ingot/recipe/system.h"
 
@@ -12,7 +13,7 @@ namespace ingot::recipe {
 
 using CataloguePtr = std::shared_ptr<const Catalogue>;
 
-struct Description {
+struct INGOT_API Description {
   std::string name;  // of the recipe, or the file without its ending
   Value root;
   CataloguePtr catalogue;
@@ -29,15 +30,15 @@ struct Description {
 };
 
 /// Reads a recipe ("digits") or a file ("mine.toml") and applies assignments as --set gives them.
-Description load_description(const std::string& recipe_or_file, std::span<const std::string> sets = {},
-                             CataloguePtr catalogue = {});
+INGOT_API Description load_description(const std::string& recipe_or_file, std::span<const std::string> sets = {},
+                                       CataloguePtr catalogue = {});
 /// The same from a text that errors call `name`.
-Description parse_description(const std::string& name, const std::string& text, std::span<const std::string> sets = {},
-                              CataloguePtr catalogue = {});
+INGOT_API Description parse_description(const std::string& name, const std::string& text,
+                                        std::span<const std::string> sets = {}, CataloguePtr catalogue = {});
 /// The TOML of a recipe or a file, whose name becomes what errors call it: digits.toml.
-std::string description_text(std::string& name, const Catalogue& catalogue);
+INGOT_API std::string description_text(std::string& name, const Catalogue& catalogue);
 /// What a model's file says: how it was trained may have keys that this program does not know.
-Description parse_trained(const std::string& name, const std::string& text, std::span<const std::string> sets,
-                          CataloguePtr catalogue);
+INGOT_API Description parse_trained(const std::string& name, const std::string& text, std::span<const std::string> sets,
+                                    CataloguePtr catalogue);
 
 }  // namespace ingot::recipe

@@ -4,6 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include "ingot/base/export.h"
+
 namespace ingot::recipe {
 
 struct EmbeddedFile {
@@ -13,6 +15,6 @@ struct EmbeddedFile {
 };
 
 /// Those of this library, by name. Systems have their own.
-std::span<const EmbeddedFile> embedded_files();
+INGOT_API std::span<const EmbeddedFile> embedded_files();
 
 }  // namespace ingot::recipe

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/io/io.h"
 #include "ingot/nn/trainer.h"
 #include "ingot/recipe/data_source.h"
@@ -18,7 +19,7 @@ struct TrainedNet {
   std::shared_ptr<nn::Sequential> net;
 };
 
-struct Job {
+struct INGOT_API Job {
   /// Loads the data and makes the model. Threads are set as [train] says. With a trained model, the data is seen as
   /// that model has learned to.
   explicit Job(Description d, const PlanOptions& plan = {}, const TrainedNet* trained = nullptr);
@@ -50,6 +51,6 @@ struct Job {
 
 /// The layers of a completed [model] one after the other. Shapes are tried out with zeros: an Error points at the layer
 /// that does not fit.
-std::shared_ptr<nn::Sequential> make_model(const Description& description, const Task& task);
+INGOT_API std::shared_ptr<nn::Sequential> make_model(const Description& description, const Task& task);
 
 }  // namespace ingot::recipe

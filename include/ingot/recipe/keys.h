@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/recipe/value.h"
 
 namespace ingot::recipe {
@@ -64,14 +65,14 @@ using TypeLists = std::function<const Choices&(std::string_view list)>;
 
 /// Checks a table's keys, types and ranges, and fills in what has an initial value, all in the order of the lists.
 /// `what` is how errors call it: "[train]".
-void complete(Value& table, const std::string& what, std::span<const Key> keys, const TypeLists& lists,
-              const Choices& choices = {}, const char* initial_type = nullptr);
+INGOT_API void complete(Value& table, const std::string& what, std::span<const Key> keys, const TypeLists& lists,
+                        const Choices& choices = {}, const char* initial_type = nullptr);
 
 /// The choice that a table's `type` names.
-const Choice& chosen(const Value& table, const Choices& choices);
+INGOT_API const Choice& chosen(const Value& table, const Choices& choices);
 
 /// A completed table, to read from. A name that is not there is a mistake of ours, or an optional key: ask has().
-class Settings {
+class INGOT_API Settings {
  public:
   explicit Settings(const Value& table) : table_(&table) {}
   bool has(std::string_view name) const { return table_->find(name) != nullptr; }
@@ -108,6 +109,6 @@ void add_choices(Choices& all, const Rows& rows) {
 }
 
 /// The keys as a Markdown table.
-std::string keys_markdown(std::span<const Key> keys);
+INGOT_API std::string keys_markdown(std::span<const Key> keys);
 
 }  // namespace ingot::recipe

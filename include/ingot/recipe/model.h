@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/nn/trainer.h"
 #include "ingot/recipe/description.h"
 #include "ingot/recipe/sampling.h"
@@ -34,7 +35,7 @@ struct Evaluation {
   std::vector<std::string> metrics = {};  // names of scores.metrics
 };
 
-class Model {
+class INGOT_API Model {
  public:
   /// What one sample becomes. u8 pictures are taken as 0 … 255, others as the training data had them; a picture may be
   /// [h, w] or [channels, h, w], colours become grey and an alpha channel goes where the model has none.
@@ -65,7 +66,7 @@ class Model {
 };
 
 /// From its file, or from the folder of its run.
-Model load_model(const std::string& file_or_run, Systems systems = {});
+INGOT_API Model load_model(const std::string& file_or_run, Systems systems = {});
 
 }  // namespace ingot::recipe
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/nn/trainer.h"
 #include "ingot/recipe/value.h"
 
@@ -16,7 +17,7 @@ struct RunInfo {
 };
 
 /// Hears nothing and says nothing. All calls come from the thread that called run().
-class Progress {
+class INGOT_API Progress {
  public:
   virtual ~Progress() = default;
   virtual void begin(const RunInfo&) {}
@@ -31,8 +32,8 @@ class Progress {
 };
 
 /// A metric as people read it: shares as percentages.
-std::string metric_text(const std::string& name, double value);
+INGOT_API std::string metric_text(const std::string& name, double value);
 /// An epoch as metrics.jsonl has it.
-Value epoch_record(const nn::EpochResult& e, const std::vector<std::string>& metrics);
+INGOT_API Value epoch_record(const nn::EpochResult& e, const std::vector<std::string>& metrics);
 
 }  // namespace ingot::recipe

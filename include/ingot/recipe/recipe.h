@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/nn/trainer.h"
 #include "ingot/recipe/description.h"
 #include "ingot/recipe/progress.h"
@@ -23,7 +24,7 @@ struct RunOptions {
 };
 
 /// What came of a run.
-struct Run {
+struct INGOT_API Run {
   Outcome outcome = Outcome::kDone;  // kDone, kFailed or kCancelled
   std::string folder;
   std::vector<nn::EpochResult> history;
@@ -31,7 +32,7 @@ struct Run {
   const nn::EpochResult* best() const;
 };
 
-class Recipe {
+class INGOT_API Recipe {
  public:
   /// One of this library or of a system ("digits"), or a file ("mine.toml").
   static Recipe load(const std::string& recipe_or_file, Systems systems = {});
@@ -57,8 +58,8 @@ class Recipe {
 };
 
 /// Goes on with the run in a folder, to the bit as if it had not been interrupted; `sets` change what may change.
-Run resume_run(const std::string& folder, std::span<const std::string> sets, Progress& progress,
-               const RunOptions& options = {}, Systems systems = {});
+INGOT_API Run resume_run(const std::string& folder, std::span<const std::string> sets, Progress& progress,
+                         const RunOptions& options = {}, Systems systems = {});
 
 }  // namespace ingot::recipe
 

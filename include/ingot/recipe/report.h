@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/tensor.h"
 #include "ingot/graph/plan.h"
 #include "ingot/nn/trainer.h"
@@ -59,7 +60,7 @@ struct ReportScatter {
   std::vector<double> truth, prediction;
 };
 
-struct Report {
+struct INGOT_API Report {
   std::string title;          // the recipe, or the model's file
   std::string subtitle = {};  // a sentence: what was trained, on what
   std::string status = {};    // empty, or why this is not the end of the run: "interrupted after epoch 7"
@@ -96,6 +97,6 @@ struct Report {
 };
 
 /// A table as HTML.
-std::string html_table(const ReportTable& table);
+INGOT_API std::string html_table(const ReportTable& table);
 
 }  // namespace ingot::recipe

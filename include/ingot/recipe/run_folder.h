@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/nn/trainer.h"
 
 namespace ingot::recipe {
 
 /// While it lives, no other process has this run.
-class RunFolder {
+class INGOT_API RunFolder {
  public:
   /// A new folder: `out` if it is given (it must not hold a run yet), else runs/NAME, or runs/NAME-2, ….
   static RunFolder create(const std::string& out, const std::string& name);
@@ -36,9 +37,9 @@ class RunFolder {
 };
 
 /// The last of runs/NAME, runs/NAME-2, ….
-std::string last_run(const std::string& name);
+INGOT_API std::string last_run(const std::string& name);
 /// Is there such a file; is there a run in this folder?
-bool is_file(const std::string& path);
-bool is_run(const std::string& folder);
+INGOT_API bool is_file(const std::string& path);
+INGOT_API bool is_run(const std::string& folder);
 
 }  // namespace ingot::recipe

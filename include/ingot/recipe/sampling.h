@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "ingot/base/export.h"
 #include "ingot/recipe/task.h"
 
 namespace ingot::recipe {
@@ -15,10 +16,10 @@ struct SamplingOptions {
 };
 
 /// A byte of a text as an error can show it: "x", or its number.
-std::string shown_character(char c);
+INGOT_API std::string shown_character(char c);
 
 /// What a model writes. `predict` gives logits [1, n, classes] for characters [1, n]; the model sees the last `window`.
-std::string sample_text(const Task& task, int64_t window, const std::function<Tensor(const Tensor&)>& predict,
-                        const SamplingOptions& options, const std::function<void(char)>& each = {});
+INGOT_API std::string sample_text(const Task& task, int64_t window, const std::function<Tensor(const Tensor&)>& predict,
+                                  const SamplingOptions& options, const std::function<void(char)>& each = {});
 
 }  // namespace ingot::recipe

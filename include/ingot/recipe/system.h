@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/io/io.h"
 #include "ingot/nn/loss.h"
 #include "ingot/nn/module.h"
@@ -33,7 +34,7 @@ class Progress;
 class RunFolder;
 
 /// A layer's completed table, and the input that it will see.
-struct LayerRequest {
+struct INGOT_API LayerRequest {
   const Settings& s;
   const Tensor& x;  // two samples of zeros
   const Task& task;
@@ -70,7 +71,7 @@ struct LossType {
 enum class Outcome { kDone, kFailed, kAgain, kCancelled };
 
 /// One run of a kind of job, asked where such runs differ from plain ones.
-class KindOfRun {
+class INGOT_API KindOfRun {
  public:
   virtual ~KindOfRun() = default;
   /// What people read before the scores of a test.
@@ -132,7 +133,7 @@ struct System {
 using Systems = std::vector<const System*>;
 
 /// All types that descriptions may name: those of this library, and those of systems.
-class Catalogue {
+class INGOT_API Catalogue {
  public:
   explicit Catalogue(Systems systems = {});
   Catalogue(const Catalogue&) = delete;

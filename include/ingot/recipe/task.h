@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/base/tensor.h"
 
 namespace ingot::recipe {
@@ -12,7 +13,7 @@ namespace ingot::recipe {
 enum class Targets { kLabels, kNumbers, kShares };
 
 /// What the data is like, as far as a model depends on it; and what is needed to use the model without that data.
-struct Task {
+struct INGOT_API Task {
   Dims input, target;  // shapes of one sample; {} is a label or a single number
   DType input_type = kF32;
   int64_t classes = 0;                               // 0: numbers are predicted

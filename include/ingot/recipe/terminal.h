@@ -4,24 +4,26 @@
 #include <string>
 #include <string_view>
 
+#include "ingot/base/export.h"
+
 namespace ingot::recipe {
 
 /// Is standard output a terminal that shows colours? (NO_COLOR and TERM=dumb say no.)
-bool has_colours();
-bool is_terminal();
+INGOT_API bool has_colours();
+INGOT_API bool is_terminal();
 /// Columns of the terminal; 80 if there is none.
-int terminal_width();
+INGOT_API int terminal_width();
 
-std::string bold(std::string_view text);
-std::string green(std::string_view text);
-std::string dim(std::string_view text);
+INGOT_API std::string bold(std::string_view text);
+INGOT_API std::string green(std::string_view text);
+INGOT_API std::string dim(std::string_view text);
 
 /// Text out of a file as a terminal may see it: what is a control character or no UTF-8 becomes "?", and it ends after
 /// so many characters, never within one. Texts of several lines keep line breaks and tabs.
-std::string printable(std::string_view text, size_t most = SIZE_MAX);
-std::string printable_lines(std::string_view text);
+INGOT_API std::string printable(std::string_view text, size_t most = SIZE_MAX);
+INGOT_API std::string printable_lines(std::string_view text);
 
 /// Seconds as "0.8 s", "12 s", "3:05", "1:02:03".
-std::string clock_text(double seconds);
+INGOT_API std::string clock_text(double seconds);
 
 }  // namespace ingot::recipe

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ingot/base/error.h"
+#include "ingot/base/export.h"
 #include "ingot/base/text.h"
 
 namespace ingot::recipe {
@@ -31,7 +32,7 @@ struct Place {
 
 struct Entry;
 
-struct Value {
+struct INGOT_API Value {
   enum class Type { kInteger, kNumber, kBoolean, kText, kList, kTable };
   Type type = Type::kTable;
   int64_t integer = 0;
@@ -82,13 +83,13 @@ struct Field {
   std::string_view key;
   Value value;
 };
-Value record(std::initializer_list<Field> fields);
+INGOT_API Value record(std::initializer_list<Field> fields);
 /// A list without elements.
-Value empty_list();
+INGOT_API Value empty_list();
 
 /// A text, or a table without entries, that stands there.
-Value text_value(std::string text, const Place& place);
-Value table_value(const Place& place);
+INGOT_API Value text_value(std::string text, const Place& place);
+INGOT_API Value table_value(const Place& place);
 
 /// An Error that says where in a description the fault is.
 class PlacedError : public Error {
@@ -96,24 +97,24 @@ class PlacedError : public Error {
   using Error::Error;
 };
 /// Throws a PlacedError that names the place, shows its line and points at the column.
-[[noreturn]] void fail_at(const Place& place, const std::string& what, ErrorKind kind = ErrorKind::kArgument);
+[[noreturn]] INGOT_API void fail_at(const Place& place, const std::string& what, ErrorKind kind = ErrorKind::kArgument);
 
 /// Reads a document; `name` is what errors call it.
-Value parse_toml(const std::string& name, const std::string& text);
+INGOT_API Value parse_toml(const std::string& name, const std::string& text);
 /// One value as TOML writes it; an Error at `place` if it is none.
-Value parse_value(const std::string& text, const Place& place);
+INGOT_API Value parse_value(const std::string& text, const Place& place);
 /// A document's values: key = value lines, then [tables]; lists of tables take a line per element.
-std::string to_toml(const Value& root);
-std::string to_toml_value(const Value& value);
+INGOT_API std::string to_toml(const Value& root);
+INGOT_API std::string to_toml_value(const Value& value);
 
 /// Sets one value from "path.to.key=value", as --set does. What is no TOML value is taken as text.
-void set_value(Value& root, const std::string& assignment);
+INGOT_API void set_value(Value& root, const std::string& assignment);
 
 /// JSON on one line, or indented by so many spaces. What is no number, or no UTF-8, becomes null, or "�".
-std::string to_json(const Value& value, int indent = -1);
+INGOT_API std::string to_json(const Value& value, int indent = -1);
 /// An Error of kind kFile if the text is no JSON. null is a number that is none.
-Value parse_json(const std::string& text);
+INGOT_API Value parse_json(const std::string& text);
 /// The objects of a text of JSON lines; lines that are none are left out.
-std::vector<Value> parse_json_lines(const std::string& text);
+INGOT_API std::vector<Value> parse_json_lines(const std::string& text);
 
 }  // namespace ingot::recipe

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "graph/unrecorded.h"
+#include "ingot/base/clock.h"
 #include "ingot/base/error.h"
 #include "ingot/ops/ops.h"
 

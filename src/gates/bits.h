@@ -2,9 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "base/public.h"
-
-namespace ingot::kernels {
+namespace ingot::gates {
 
 // An instruction is a kind and the operands' numbers: kind, out, a, b; for trees c, d; for twins the second out.
 using BitCode = uint16_t;
@@ -63,12 +61,12 @@ struct BitRun {
 };
 
 /// Runs the code on block after block. An instruction's result may take the place of an operand.
-INGOT_PUBLIC void run_bits(const BitRun& run);
+void run_bits(const BitRun& run);
 
 /// For rows of a grid's bits, `row_words` words each: left[x] = row[x - 1] and right[x] = row[x + 1]. What lies beyond
 /// is false, or with `wrap` the other end of the row. Bits of `row` behind `width` do not matter. A word before the
 /// first row and one behind the last are read, and do not matter either.
-INGOT_PUBLIC void shift_rows(const uint64_t* rows, uint64_t* left, uint64_t* right, int64_t count, int64_t row_words,
-                             int64_t width, bool wrap);
+void shift_rows(const uint64_t* rows, uint64_t* left, uint64_t* right, int64_t count, int64_t row_words, int64_t width,
+                bool wrap);
 
-}  // namespace ingot::kernels
+}  // namespace ingot::gates

@@ -1,20 +1,20 @@
-#include "kernels/bits.h"
+#include "gates/bits.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "base/simd.h"
+#include "ingot/base/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/bits.cc"
+#define HWY_TARGET_INCLUDE "gates/bits.cc"
 #include <hwy/foreach_target.h>
 // clang-format off
 #include <hwy/highway.h>
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
-namespace ingot::kernels {
+namespace ingot::gates {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -165,11 +165,11 @@ void shift(const uint64_t* rows, uint64_t* left, uint64_t* right, int64_t count,
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace ingot::kernels
+}  // namespace ingot::gates
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace ingot::kernels {
+namespace ingot::gates {
 
 void run_bits(const BitRun& run) { INGOT_DISPATCH(run)(run); }
 
@@ -178,5 +178,5 @@ void shift_rows(const uint64_t* rows, uint64_t* left, uint64_t* right, int64_t c
   INGOT_DISPATCH(shift)(rows, left, right, count, row_words, width, wrap);
 }
 
-}  // namespace ingot::kernels
+}  // namespace ingot::gates
 #endif  // HWY_ONCE

@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "ingot/base/export.h"
 #include "ingot/ops/op.h"
 
 namespace ingot {
@@ -13,7 +14,7 @@ struct Sample {
 };
 
 /// Collects samples of one op for one floating (or integer) type. The numbers are the same in every run.
-class Samples {
+class INGOT_API Samples {
  public:
   Samples(const Op& op, DType dtype) : op_(op), dtype_(dtype) {}
   const Op& op() const { return op_; }

@@ -1,15 +1,18 @@
 // Gates on words: every instruction against a loop over bits.
-#include "kernels/bits.h"
+#include "gates/bits.h"
 
 #include <vector>
 
 #include "ingot/base/random.h"
 #include "tests/kernels/on_target.h"
 
-namespace ingot::kernels {
+namespace ingot::gates {
 namespace {
 
-class Bits : public OnTarget {};
+using kernels::target_name;
+using kernels::targets_here;
+
+class Bits : public kernels::OnTarget {};
 
 uint64_t word(uint32_t index, uint32_t stream) {
   const auto drawn = philox({index, 0, 0, 0}, {stream, 1});
@@ -117,4 +120,4 @@ TEST_P(Bits, RowsMoveByOne) {
 INGOT_ON_TARGETS(Bits);
 
 }  // namespace
-}  // namespace ingot::kernels
+}  // namespace ingot::gates

@@ -4,11 +4,18 @@
 #include <string>
 
 #include "ingot/base/error.h"
+#include "ingot/base/export.h"
 #include "ingot/ops/op.h"
 #include "ingot/ops/options.h"
-#include "ops/call.h"
 
 namespace ingot {
+
+// The generated functions have the right number of inputs and results by construction: they skip the counting that call()
+// and call_into() do.
+INGOT_API void call_counted(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
+                            std::span<Tensor> results);
+INGOT_API void call_into_counted(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
+                                 std::span<const Tensor* const> destinations);
 
 /// Inputs of a variadic op: the list, then the fixed ones.
 class InputList {

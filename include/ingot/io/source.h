@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "ingot/base/export.h"
 #include "ingot/base/file.h"
 #include "ingot/base/tensor.h"
 
@@ -16,7 +17,7 @@ namespace ingot::io {
 static_assert(std::endian::native == std::endian::little, "the formats are little-endian, and so must the machine be");
 
 /// Bytes that come in order; `format` and `name` begin every Error about them.
-class Source {
+class INGOT_API Source {
  public:
   Source(const char* format, std::string name, uint64_t size = 0)
       : format_(format), name_(std::move(name)), size_(size) {}
@@ -52,7 +53,7 @@ class Source {
 };
 
 /// Memory that somebody else keeps.
-class MemorySource : public Source {
+class INGOT_API MemorySource : public Source {
  public:
   MemorySource(const char* format, std::span<const std::byte> bytes, std::string name = "memory")
       : Source(format, std::move(name), bytes.size()), bytes_(bytes) {}
@@ -65,7 +66,7 @@ class MemorySource : public Source {
 };
 
 /// A regular file.
-class FileSource : public Source {
+class INGOT_API FileSource : public Source {
  public:
   FileSource(const char* format, const std::string& path);
   const InputFile& file() const { return file_; }
@@ -78,20 +79,20 @@ class FileSource : public Source {
 };
 
 /// All bytes that are left, as u8 [n]: counted memory, and more than the machine has is an Error.
-Tensor read_all(Source& source);
+INGOT_API Tensor read_all(Source& source);
 /// The bytes of a contiguous tensor.
 inline std::span<const std::byte> bytes_of(const Tensor& t) {
   return {static_cast<const std::byte*>(t.raw()), static_cast<size_t>(t.numel()) * size_of(t.dtype())};
 }
 /// A new tensor filled with the next bytes; an Error if they are too few, or no valid bools.
-Tensor read_tensor(Source& source, const Dims& shape, DType dtype);
+INGOT_API Tensor read_tensor(Source& source, const Dims& shape, DType dtype);
 /// An Error unless the bytes of a bool tensor are 0 and 1.
-void check_bools(const Source& source, const Tensor& t);
+INGOT_API void check_bools(const Source& source, const Tensor& t);
 /// The same elements in row-major order, copied if they do not lie so already.
-Tensor row_major(const Tensor& t);
+INGOT_API Tensor row_major(const Tensor& t);
 /// The same for writing: an Error that starts with `op` if there are no elements to be had.
-Tensor to_write(const char* op, const std::string& name, const Tensor& t);
+INGOT_API Tensor to_write(const char* op, const std::string& name, const Tensor& t);
 /// Elements of a shape times bytes of an element; false if that or a size is beyond what files can hold.
-bool byte_count(std::span<const int64_t> shape, DType dtype, uint64_t& bytes);
+INGOT_API bool byte_count(std::span<const int64_t> shape, DType dtype, uint64_t& bytes);
 
 }  // namespace ingot::io
