@@ -265,18 +265,18 @@ class Lowering {
   void build_product(const Group& g, Record& r) {
     r.kind = Record::Kind::kProduct;
     const Node& n = graph_.node(g.product);
-    const bool linear = n.op->name[0] == 'l';
+    const int columns = n.op->transposed ? 0 : 1;  // the axis of b that has those of the result
     const Operand a = operand(n.inputs[0]), b = operand(n.inputs[1]);
     Operand bias = n.inputs.size() > 2 ? given(n.inputs[2]) : Operand();
     Product& p = r.product;
     const int rank = a.shape.size();
     p.k = a.shape[rank - 1];
     p.m = a.numel() / p.k;
-    p.n = b.shape[linear ? 0 : 1];
+    p.n = b.shape[columns];
     p.a_row = rank == 2 ? a.strides[0] : p.k;
     p.a_col = a.strides[rank - 1];
-    p.b_row = b.strides[linear ? 1 : 0];
-    p.b_col = b.strides[linear ? 0 : 1];
+    p.b_row = b.strides[1 - columns];
+    p.b_col = b.strides[columns];
     p.c_row = p.n;
     p.constant_b = graph_.producer(graph_.root(n.inputs[1])).constant;
     // The first of the chain may be what the GEMM does by itself: a bias, then a relu.

@@ -371,6 +371,7 @@ INGOT_OP(linear) = {
     .reference = reference<as_linear>,
     .cost = product_cost,
     .role = OpRole::kProduct,
+    .transposed = true,
     .gradient =
         [](Gradient& g) {
           const Tensor &x = g.in(0), &w = g.in(1);

@@ -161,7 +161,7 @@ enum class OpRole : uint8_t {
   kOther,
   kElementwise,  // has a tile kernel
   kView,         // the input's memory with other strides
-  kProduct,      // input 0 · input 1, [m, k]·[k, n]; plus a row of biases if there is an input 2
+  kProduct,      // input 0 · input 1, [m, k]·[k, n] (see Op::transposed); plus a row of biases if there is an input 2
   kFold,         // input 0 folded over `axes` by Op::fold
   kCopy,         // the elements of input 0, as they are
   kFill,         // the attribute `value` everywhere
@@ -238,6 +238,7 @@ struct Op {
   OpRole role = role_by_kernel(tile != nullptr, view != nullptr);
   Fold fold = Fold::kNone;
   Epilogue epilogue = Epilogue::kNone;
+  bool transposed = false;  // kProduct: input 1 is [n, k]
   /// What can be done better when a plan is compiled; written with ops, as gradients are.
   bool (*simplify)(Rewrite&) = nullptr;
 
