@@ -42,7 +42,7 @@ class TrainProgress : public ProgressBar {
 std::string folder_to_resume(const TrainOptions& o, const Systems& systems) {
   if (recipe::is_run(o.what)) return o.what;
   const std::string name = Recipe::load(o.what, systems).description().name;
-  const std::string folder = o.out.empty() ? recipe::last_run(name) : o.out;
+  std::string folder = o.out.empty() ? recipe::last_run(name) : o.out;
   if (!recipe::is_run(folder)) return folder;
   const std::string there = Recipe::load(folder + "/config.toml", systems).description().name;
   if (there != name)

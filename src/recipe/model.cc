@@ -80,7 +80,7 @@ Answer class_answer(const Task& task, const float* result) {
 
 Tensor Model::normalised(const Tensor& samples) const {
   if (task_.mean.empty()) return samples;
-  const Tensor out = clone(samples);
+  Tensor out = clone(samples);
   std::vector<int64_t> rows(static_cast<size_t>(out.size(0)));
   std::iota(rows.begin(), rows.end(), 0);
   data::normalize(task_.mean, task_.deviation)->apply(out, out, rows, {});

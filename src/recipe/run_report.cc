@@ -27,7 +27,7 @@ bool is_picture(const Dims& shape) {
 // A sample of a batch as pixels between 0 and 1, with its normalisation taken back.
 Tensor pixels_of(const Tensor& batch, int64_t row, const Task& task, bool normalised) {
   const Tensor one = contiguous(squeeze(slice(batch, 0, row, row + 1), {0}));
-  const Tensor out = Tensor::empty(one.shape());
+  Tensor out = Tensor::empty(one.shape());
   const int64_t inner = one.numel() / one.size(0);
   for (int64_t i = 0; i < one.numel(); i++) {
     const auto channel = static_cast<size_t>(task.mean.size() > 1 ? i / inner : 0);

@@ -64,6 +64,7 @@ class INGOT_API Rewrite {
   std::vector<Tensor> become(Site site, const Op& op, const std::vector<Tensor>& inputs, const Attrs& attrs) {
     at(site);
     std::vector<const Tensor*> pointers;
+    pointers.reserve(inputs.size());
     for (const Tensor& t : inputs) pointers.push_back(&t);
     std::vector<Tensor> results(static_cast<size_t>(output_count(op)));
     call(op, pointers, attrs, results);
