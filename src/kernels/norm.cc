@@ -67,9 +67,8 @@ HWY_INLINE double fold_runs(const Runs& runs, const T* x, T centre) {
   return cascade.total();
 }
 
-// Once per row or set, and long: out of line in all forms of the loops around it.
 template <class T>
-HWY_NOINLINE Moments<T> moments(const Runs& runs, const T* x, bool centred, double eps) {
+HWY_INLINE Moments<T> moments(const Runs& runs, const T* x, bool centred, double eps) {
   const double n = static_cast<double>(runs.count * runs.length);
   const T mean = centred ? static_cast<T>(fold_runs<SumOp>(runs, x, T(0)) / n) : T(0);
   const double variance = fold_runs<SquaredDifferenceOp>(runs, x, mean) / n;
@@ -82,7 +81,7 @@ struct GradSums {
 
 /// Σ g and Σ g x̂ over n contiguous elements, where g = dy · weight (weight null: 1).
 template <class T>
-HWY_NOINLINE GradSums grad_sums(const T* x, const T* weight, const T* dy, int64_t n, const Moments<T>& m) {
+HWY_INLINE GradSums grad_sums(const T* x, const T* weight, const T* dy, int64_t n, const Moments<T>& m) {
   const hn::ScalableTag<T> d;
   const auto mean = hn::Set(d, m.mean);
   constexpr int64_t kPiece = kReduceBlock<hn::ScalableTag<T>>;

@@ -48,8 +48,7 @@ class ColumnFold {
     clear(0);
   }
 
-  // Out of line: results of both types (T, and double for parts) share it.
-  HWY_NOINLINE void add_rows(const ReducePlan& plan, const T* in, int64_t begin, int64_t end) {
+  void add_rows(const ReducePlan& plan, const T* in, int64_t begin, int64_t end) {
     Walk row(plan.reduced, plan.reduced.rank, begin);
     int64_t r = begin;
     for (; r + kRowGroup <= end; r += kRowGroup) {
@@ -140,27 +139,12 @@ struct FloatLeaf {
   double join(double a, double b) const { return Op::join(a, b); }
   double finish(double x) const { return x * scale; }
 
-  static HWY_NOINLINE double long_row(const ReducePlan& p, const ReducePiece& piece, const T* base,
-                                      hn::Vec<hn::ScalableTag<T>> c) {
-    const hn::ScalableTag<T> d;
-    const int64_t n = p.row_length(), step = p.row_stride();
-    Cascade<Op, hn::ScalableTag<T>> cascade(d);
-    int64_t i = piece.begin;
-    Walk run(p.reduced, p.reduced.rank - 1, n == 0 ? 0 : i / n);
-    for (; i < piece.end; run.next()) {
-      const int64_t from = i % n, m = std::min(n - from, piece.end - i);
-      join_run<Op>(d, base + run.in + from * step, m, step, c, cascade);
-      i += m;
-    }
-    return cascade.total();
-  }
-
   template <class Out>
   void rows(const ReducePlan& p, const ReducePiece& piece, Out* out, bool last) const {
     const hn::ScalableTag<T> d;
+    const int64_t n = p.row_length(), step = p.row_stride();
     const double factor = last ? scale : 1;
-    const bool single =
-        p.reduced.rank == 1 && p.row_stride() == 1 && piece.end - piece.begin <= kReduceBlock<hn::ScalableTag<T>>;
+    const bool single = p.reduced.rank == 1 && step == 1 && piece.end - piece.begin <= kReduceBlock<hn::ScalableTag<T>>;
     Walk to(p.kept, p.kept.rank, piece.first);
     for (int64_t o = piece.first; o < piece.last; ++o, to.next()) {
       const T* base = in + p.in_offset + to.in;
@@ -169,7 +153,15 @@ struct FloatLeaf {
       if (single) {
         value = join_lanes<Op>(d, join_block<Op>(d, base + piece.begin, piece.end - piece.begin, c));
       } else {
-        value = long_row(p, piece, base, c);
+        Cascade<Op, hn::ScalableTag<T>> cascade(d);
+        int64_t i = piece.begin;
+        Walk run(p.reduced, p.reduced.rank - 1, n == 0 ? 0 : i / n);
+        for (; i < piece.end; run.next()) {
+          const int64_t from = i % n, m = std::min(n - from, piece.end - i);
+          join_run<Op>(d, base + run.in + from * step, m, step, c, cascade);
+          i += m;
+        }
+        value = cascade.total();
       }
       out[to.out] = static_cast<Out>(value * factor);
     }
