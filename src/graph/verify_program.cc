@@ -199,7 +199,8 @@ class Verifier {
     require(specs.count == r.results, "it has another number of results");
     for (size_t i = 0; i < r.operands.size(); i++) {
       const Operand& o = r.operands[i];
-      const bool result = i >= static_cast<size_t>(r.inputs) && i < static_cast<size_t>(r.inputs + r.results);
+      const bool result =
+          i >= static_cast<size_t>(r.inputs) && i < static_cast<size_t>(r.inputs) + static_cast<size_t>(r.results);
       require(o.written == result && o.space != Space::kBlock,
               "an operand is read where it should be written, or the reverse");
       if (!result) continue;
@@ -272,7 +273,7 @@ class Verifier {
         require(s.index >= 0 && static_cast<size_t>(s.index) < (s.external ? externals : registers.size()),
                 "no such slot");
         if (s.external) {
-          in.push_back(layout(r.operands[static_cast<size_t>(c.first + s.index)]));
+          in.push_back(layout(r.operands[static_cast<size_t>(c.first) + static_cast<size_t>(s.index)]));
           require(in.back().defined() && broadcasts(in.back().shape(), c.shape), "an operand does not fit its chain");
         } else {
           const int type = registers[static_cast<size_t>(s.index)];
@@ -290,7 +291,7 @@ class Verifier {
         registers[static_cast<size_t>(out.index)] = static_cast<int>(specs.of[0].dtype);
         continue;
       }
-      const Operand& o = r.operands[static_cast<size_t>(c.first + out.index)];
+      const Operand& o = r.operands[static_cast<size_t>(c.first) + static_cast<size_t>(out.index)];
       require(o.written && o.dtype == specs.of[0].dtype && o.shape == c.shape, "a result does not fit its chain");
     }
   }
@@ -354,7 +355,7 @@ class Verifier {
     const Operand &a = r.operands[0], &b = r.operands[1], &c = r.operands[2], &bias = r.operands[3];
     for (const Operand* o : {&a, &b, &c})
       require(o->given() && o->space != Space::kBlock && o->dtype == c.dtype &&
-                  (o->dtype == kF32 || o->dtype == kF64) && o->shape.size() >= 1 && o->written == (o == &c),
+                  (o->dtype == kF32 || o->dtype == kF64) && !o->shape.empty() && o->written == (o == &c),
               "a product's operand does not fit");
     const int rank = a.shape.size();
     const bool columns = b.shape.size() == 2 && b.shape[0] == g.k && b.shape[1] == g.n && g.b_row == b.strides[0] &&
@@ -375,7 +376,7 @@ class Verifier {
     if (r.chain.code.empty()) return require(r.operands.size() == 4, "a product has operands that nobody reads");
     require(r.chain.first == 4, "a product's chain begins elsewhere");
     check_chain(r);
-    require(r.chain.shape.size() >= 1 && r.chain.shape.back() == g.n && safe_numel(r.chain.shape) == g.m * g.n &&
+    require(!r.chain.shape.empty() && r.chain.shape.back() == g.n && safe_numel(r.chain.shape) == g.m * g.n &&
                 r.chain.cut == r.chain.shape.size() - 1,
             "a product's chain has another shape");
   }
