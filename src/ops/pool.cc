@@ -1,6 +1,7 @@
 // Pooling by sliding windows, and by bins that divide an input of any size (adaptive): the largest element, or the mean.
 #include "ingot/ops/checks.h"
 #include "ingot/ops/plain.h"
+#include "ingot/ops/staging.h"
 #include "ops/define.h"
 #include "ops/pool_shape.h"
 #include "ops/rules.h"
