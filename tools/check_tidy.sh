@@ -15,5 +15,9 @@ while IFS= read -r file; do
 done < <(if [ "${2:-}" = --all ]; then git ls-files '*.cc'; else git diff --name-only "$base" -- '*.cc'; fi)
 if [ ${#files[@]} -eq 0 ]; then exit 0; fi
 
-printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy-14 -p "$build" --quiet \
+# Clang cannot read what GCC has precompiled: the commands without it.
+commands=$(mktemp -d)
+trap 'rm -rf "$commands"' EXIT
+sed 's/ -Winvalid-pch -include [^ ]*cmake_pch\.hxx//' "$build/compile_commands.json" >"$commands/compile_commands.json"
+printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy-14 -p "$commands" --quiet \
   --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ignored-optimization-argument 2> >(grep -v 'generated\.$\|warnings treated as\|^Error while processing' >&2)
