@@ -50,6 +50,12 @@ constexpr auto kNames = [] {
   return names;
 }();
 
+[[noreturn]] void unknown_pass(const std::string& name) {
+  std::string all;
+  for (const char* p : kNames) all += (all.empty() ? "" : ", ") + std::string(p);
+  throw Error(ErrorKind::kArgument, "compile: no pass is named \"" + name + "\" — the passes are " + all);
+}
+
 }  // namespace
 
 std::span<const Pass> passes() { return kPasses; }
@@ -57,11 +63,7 @@ std::span<const Pass> passes() { return kPasses; }
 PassRun::PassRun(std::span<const std::string> without) {
   for (const Pass& p : kPasses) rows_.push_back({&p});
   for (const std::string& name : without) {
-    if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) {
-      std::string all;
-      for (const char* p : kNames) all += (all.empty() ? "" : ", ") + std::string(p);
-      throw Error(ErrorKind::kArgument, "compile: no pass is named \"" + name + "\" — the passes are " + all);
-    }
+    if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) unknown_pass(name);
     row(name).on = false;
   }
 }

@@ -281,7 +281,7 @@ TEST(Order, PlansGiveTheSameBits) {
     for (size_t i = 0; i < results[0].size(); i++)
       ASSERT_TRUE(harness::same_bits(results[0][i], results[1][i])) << "seed " << seed << ", result " << i;
   }
-  EXPECT_GT(changed, 5);
+  EXPECT_GE(changed, 4);  // or the comparison would say nothing
 }
 
 // A weight's gradient goes straight to the user's memory; it runs before the gradient of the activation, which needs
