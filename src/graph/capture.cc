@@ -1,5 +1,7 @@
 #include "graph/capture.h"
 
+#include <algorithm>
+
 #include <atomic>
 
 #include "ingot/base/error.h"
@@ -136,7 +138,8 @@ const Attrs* Capture::keep_attrs(const Attrs& attrs) {
 }
 
 // Calls on memory of the user's keep the order in which the function makes them: a read after a write waits for it, and
-// a write waits for the reads and writes before it.
+// a write waits for the reads and writes before it, and for the checks before it, so that a run which fails in one has
+// written what the function had written by then, and no more.
 void Capture::order_memory(Node& node) {
   const NodeId id = static_cast<NodeId>(graph_.nodes.size());
   if (!node.is_view()) {
@@ -145,9 +148,13 @@ void Capture::order_memory(Node& node) {
       const Node& root = graph_.producer(graph_.root(v));
       if (root.kind != NodeKind::kBound || root.constant) continue;
       for (const Touch& w : writes_)
-        if (overlaps(w.memory, root.bound)) node.after.push_back(w.node);
+        if (overlaps(w.memory, root.bound)) {
+          node.after.push_back(w.node);
+          awaited_ = std::max(awaited_, w.node);
+        }
     }
   }
+  if (node.is_store()) node.after.insert(node.after.end(), checks_.begin(), checks_.end());
   for (const Tensor& to : node.stores) {
     for (const auto* touches : {&reads_, &writes_})
       for (const Touch& t : *touches)
@@ -191,6 +198,7 @@ NodeId Capture::record(Node node, const Attrs& attrs, const Specs& specs) {
     graph_.values.push_back({id, i, Tensor::symbolic(id_, number, s.dtype, s.shape, contiguous_strides(s.shape))});
   }
   if (hash != 0) known_.emplace(hash, id);
+  if (node.kind == NodeKind::kOp && node.op->check != nullptr && !known_before(graph_, node)) checks_.push_back(id);
   graph_.nodes.push_back(std::move(node));
   return id;
 }

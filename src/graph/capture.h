@@ -32,6 +32,9 @@ class Capture final : public Recorder {
   int shared_calls() const { return shared_calls_; }
   /// Has the function written to this memory?
   bool is_written(const Tensor& memory) const;
+  /// The latest store that a call must wait for, new or shared, of those recorded since `forget_awaited`; -1: none.
+  NodeId awaited() const { return awaited_; }
+  void forget_awaited() { awaited_ = -1; }
 
   // What is recorded meanwhile belongs to a scope, a checkpoint region, a seed, a second computation.
   void enter_scope(std::string_view name);
@@ -71,6 +74,8 @@ class Capture final : public Recorder {
     Tensor memory;
   };
   std::vector<Touch> reads_, writes_;
+  std::vector<NodeId> checks_;  // of values that only the walk knows
+  NodeId awaited_ = -1;
   std::string path_;
   std::vector<size_t> path_lengths_;
   std::string_view scope_;

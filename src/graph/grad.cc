@@ -77,15 +77,14 @@ class Backward {
     if (!any && !n.is_store()) blocked_.push_back(graph_.value(n.first).node);
   }
 
-  // What was recorded from node `first` on, for the backward pass of node `of`, must not read memory of the user's that
-  // has been written since `of` read it.
-  void check_unwritten(size_t first, NodeId of) const {
-    for (size_t id = first; id < graph_.nodes.size(); id++)
-      for (const NodeId store : graph_.nodes[id].after)
-        if (store > of && graph_.node(store).is_store())
-          throw Error("gradients: the gradient of " + graph_.label(graph_.node(of)) + " reads a tensor " +
-                      to_string(graph_.node(store).stores[0].shape()) + " that " + graph_.label(graph_.node(store)) +
-                      "_into has written since — write to it after gradients(), or use a copy() of it");
+  // What was recorded for the backward pass of node `of` must not read memory of the user's that has been written since
+  // `of` read it.
+  void check_unwritten(NodeId of) const {
+    const NodeId store = capture_.awaited();
+    if (store > of)
+      throw Error("gradients: the gradient of " + graph_.label(graph_.node(of)) + " reads a tensor " +
+                  to_string(graph_.node(store).stores[0].shape()) + " that " + graph_.label(graph_.node(store)) +
+                  "_into has written since — write to it after gradients(), or use a copy() of it");
   }
 
   void visit(NodeId id) {
@@ -114,7 +113,7 @@ class Backward {
     }
     for (ValueId v = n.first; v < n.first + n.count; v++) out.push_back(graph_.symbol(again(n, v)));
     const Path path(capture_, n.scope.empty() ? std::string("backward") : std::string(n.scope) + "/backward");
-    const size_t before = graph_.nodes.size();
+    capture_.forget_awaited();
     const std::vector<Tensor> gradients =
         gradient(*n.op, pointers, *n.attrs, out, dys, std::span<const bool>(wanted.get(), in.size()));
     for (size_t i = 0; i < in.size(); i++) {
@@ -122,7 +121,7 @@ class Backward {
       Tensor& sum = dy_[static_cast<size_t>(n.inputs[i])];
       sum = sum.defined() ? add(sum, gradients[i]) : gradients[i];
     }
-    check_unwritten(before, id);
+    check_unwritten(id);
   }
 
   // What the gradient rule of node `n` reads in place of `v`: inside a checkpoint region, what is computed again.
@@ -146,9 +145,9 @@ class Backward {
       std::vector<ValueId> inputs = old.inputs;
       for (ValueId& v : inputs)
         if (const auto it = copies.find(v); it != copies.end()) v = it->second;
-      const size_t before = graph_.nodes.size();
+      capture_.forget_awaited();
       const ValueId first = capture_.record_again(id, std::move(inputs), pass);
-      check_unwritten(before, id);
+      check_unwritten(id);
       for (int i = 0; i < old.count; i++) copies.emplace(old.first + i, first + i);
     }
   }

@@ -1,4 +1,7 @@
 #include "graph/graph.h"
+
+#include <algorithm>
+
 #include "ops/call.h"
 
 namespace ingot::graph {
@@ -93,6 +96,14 @@ Reads how_reads(const Graph& graph, const Node& node, const Tensor& memory) {
     how = Reads::kAlike;
   }
   return how;
+}
+
+bool known_before(const Graph& graph, const Node& node) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
+    if (v == kAbsent || is_float(graph.symbol(v).dtype())) return true;
+    const NodeKind root = graph.producer(graph.root(v)).kind;
+    return root == NodeKind::kInput || (root == NodeKind::kBound && node.after.empty());
+  });
 }
 
 std::vector<int> count_uses(const Graph& graph) {

@@ -100,6 +100,10 @@ double flops_of(const Graph& graph, const Node& node);
 enum class Reads : uint8_t { kNot, kAlike, kOtherwise };
 Reads how_reads(const Graph& graph, const Node& node, const Tensor& memory);
 
+/// Does the op look at values that exist before the first step runs? Then its check can be made before all of them; else
+/// in the walk.
+bool known_before(const Graph& graph, const Node& node);
+
 /// Readers of every value; values that the plan returns count once more.
 std::vector<int> count_uses(const Graph& graph);
 

@@ -161,17 +161,11 @@ class Lowering {
     r.inputs = static_cast<int>(n.inputs.size());
     r.results = n.count;
     r.seeded = n.seed != kAbsent;
-    bool known_before = true;
-    for (const ValueId v : n.inputs) {
-      r.operands.push_back(given(v));
-      if (v == kAbsent || is_float(graph_.symbol(v).dtype())) continue;
-      const NodeKind root = graph_.producer(graph_.root(v)).kind;
-      known_before = known_before && (root == NodeKind::kInput || (root == NodeKind::kBound && n.after.empty()));
-    }
+    for (const ValueId v : n.inputs) r.operands.push_back(given(v));
     for (int k = 0; k < n.count; k++) r.operands.push_back(written(n.first + k));
     if (r.seeded) r.operands.push_back(operand(n.seed));
     r.rows = rows_of(r);
-    r.check_first = n.op->check != nullptr && known_before;
+    r.check_first = n.op->check != nullptr && known_before(graph_, n);
     if (n.op->check == nullptr || known_before) return;
     Record check;
     check.kind = Record::Kind::kCheck;

@@ -96,23 +96,16 @@ class NeedsFinder {
     }
   }
 
-  // Besides what a group reads and waits for: what is written to memory of the user's waits for the checks that were
-  // captured before it, so that a run which fails in one leaves that memory as it always did.
   void find_before(int group) {
     const auto wait_for = [&](int other) {
       if (other >= 0 && other != group) needs_.steps.before.add(other);
     };
-    bool ordered = false, checks = false;
     for (const NodeId id : groups_[static_cast<size_t>(group)].nodes) {
       const Node& n = graph_.node(id);
       for (const ValueId v : n.inputs)
         if (v != kAbsent) wait_for(maker_of(graph_.root(v)));
       for (const NodeId a : n.after) wait_for(group_of(a));
-      checks = checks || n.op->check != nullptr;
-      ordered = ordered || n.is_store() || checks;
     }
-    if (ordered) wait_for(last_check_);
-    if (checks) last_check_ = group;
   }
 
   // A value in the arena that a group reads.
@@ -186,7 +179,6 @@ class NeedsFinder {
   const Graph& graph_;
   const std::vector<Group>& groups_;
   int threads_;
-  int last_check_ = -1;          // the latest group that looks at what it reads, and may end the run
   std::vector<int> group_of_;    // by node
   std::vector<int> touched_by_;  // by value: the latest group
   std::vector<Read> reads_;

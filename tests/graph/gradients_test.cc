@@ -164,6 +164,18 @@ TEST(Gradients, OfATensorThatIsWrittenMeanwhile) {
   }
 }
 
+// The rule's cos(a) is the same call as the one that reads what was written.
+TEST(Gradients, RefuseACallThatIsSharedWithOneAfterTheWrite) {
+  const Tensor a = full({4}, 0.5), b = zeros({4});
+  const auto f = [&](const Tensor& x) {
+    const Tensor y = sum(sin(a) * x);
+    copy_into(a, x);
+    copy_into(b, cos(a));
+    return gradients(y, {a})[0];
+  };
+  EXPECT_THROW(compile(f, {{4}}), Error);
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 
 // A deep chain in pieces of `piece` layers, each computed again in the backward pass.

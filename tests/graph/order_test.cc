@@ -318,5 +318,30 @@ TEST(Order, StoresWaitForChecks) {
   EXPECT_NEAR(sum(state).item<float>(), 256.0f, 1e-2f);
 }
 
+// Neither the pass that lets a value be made where it is stored nor the order of groups may bring a store before a check.
+TEST(Order, StoresInPlaceWaitForChecks) {
+  const Tensor m = ones({64}), w = uniform({10, 64}, 1, -1, 1);
+  const auto made_before = [&](const Tensor& g, const Tensor& index) {
+    const Tensor next = m * 0.9 + g;
+    const Tensor rows = embedding(w, index + index);
+    copy_into(m, next);
+    return std::vector<Tensor>{sum(rows)};
+  };
+  const auto index_used_later = [&](const Tensor& g, const Tensor& index) {
+    const Tensor twice = index + index, rows = embedding(w, twice);
+    copy_into(m, m * 0.9 + g);
+    return std::vector<Tensor>{sum(rows), twice * 3.0};
+  };
+  const std::vector<InputSpec> specs{InputSpec({64}), InputSpec({2}, kI64)};
+  Plan plans[] = {compile(made_before, specs), compile(index_used_later, specs)};
+  for (Plan& plan : plans) {
+    copy_into(m, ones({64}));
+    EXPECT_THROW(plan.run(ones({64}), Tensor::from<int64_t>({1, 50}, {2})), Error);
+    EXPECT_EQ(m.data<float>()[0], 1.0f) << plan.dump();
+    plan.run(ones({64}), Tensor::from<int64_t>({1, 4}, {2}));
+    EXPECT_FLOAT_EQ(m.data<float>()[0], 1.9f);
+  }
+}
+
 }  // namespace
 }  // namespace ingot::graph

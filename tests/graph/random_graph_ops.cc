@@ -200,7 +200,7 @@ bool RandomGraph::add_product(size_t x) {
   const int64_t k = t.size(-1), n = random_.chance(0.3) ? 64 + random_.below(20) : 1 + random_.below(20);
   if (t.numel() / k * n > options_.most * 2) return false;
   const double scale = 1.5 / std::sqrt(static_cast<double>(k));
-  switch (random_.below(6)) {
+  switch (random_.below(4)) {
     case 0: {
       const size_t w = bind({k, n}, -scale, scale);
       add_line("matmul(" + at(x) + ", " + at(w) + ")", {}, [=](const Values& v) { return matmul(v[x], v[w]); });
@@ -371,7 +371,7 @@ bool RandomGraph::add_store(size_t x) {
   x = fitting.empty() ? bind(to.shape(), -1, 1)
                       : fitting[static_cast<size_t>(random_.below(static_cast<int64_t>(fitting.size())))];
   const std::string name = "state " + std::to_string(s) + " " + to_string(to.shape());
-  switch (random_.below(4)) {
+  switch (random_.below(6)) {
     case 0: add_line(name + " <- " + at(x), {}, [=](const Values& v) { return copy_into(to, v[x]), Tensor(); }); break;
     case 1:
       add_line(name + " += " + at(x), {}, [=](const Values& v) { return add_into(to, to, v[x]), Tensor(); });

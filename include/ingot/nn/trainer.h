@@ -65,7 +65,7 @@ struct EpochResult {
 
 /// The epoch whose weights a run is for: the one that was evaluated best, by the first metric or the loss; the last one
 /// if nothing was evaluated, or if options.enough ended the run there. nullptr before the first one.
-const EpochResult* best_epoch(std::span<const EpochResult> history);
+INGOT_API const EpochResult* best_epoch(std::span<const EpochResult> history);
 
 struct TrainerOptions {
   int64_t epochs = 10;
