@@ -166,7 +166,7 @@ class Lowering {
     if (r.seeded) r.operands.push_back(operand(n.seed));
     r.rows = rows_of(r);
     r.check_first = n.op->check != nullptr && known_before(graph_, n);
-    if (n.op->check == nullptr || known_before) return;
+    if (n.op->check == nullptr || r.check_first) return;
     Record check;
     check.kind = Record::Kind::kCheck;
     check.label = graph_.label(n) + " check";
