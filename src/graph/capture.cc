@@ -88,12 +88,6 @@ ValueId Capture::value_of(const Tensor& t) {
   return graph_.nodes.back().first;
 }
 
-bool Capture::is_written(const Tensor& memory) const {
-  for (const Touch& w : writes_)
-    if (overlaps(w.memory, memory)) return true;
-  return false;
-}
-
 std::string_view Capture::scope_name() {
   if (!scope_known_) scope_ = graph_.keep(path_);
   scope_known_ = true;
@@ -147,19 +141,18 @@ void Capture::order_memory(Node& node) {
       if (v == kAbsent) continue;
       const Node& root = graph_.producer(graph_.root(v));
       if (root.kind != NodeKind::kBound || root.constant) continue;
-      for (const Touch& w : writes_)
-        if (overlaps(w.memory, root.bound)) {
-          node.after.push_back(w.node);
-          awaited_ = std::max(awaited_, w.node);
-        }
+      const std::vector<NodeId>& writers = writes_.of(root.bound);
+      node.after.insert(node.after.end(), writers.begin(), writers.end());
+      if (!writers.empty()) awaited_ = std::max(awaited_, writers.back());
     }
   }
   if (node.is_store()) node.after.insert(node.after.end(), checks_.begin(), checks_.end());
   for (const Tensor& to : node.stores) {
-    for (const auto* touches : {&reads_, &writes_})
-      for (const Touch& t : *touches)
-        if (overlaps(t.memory, to)) node.after.push_back(t.node);
-    writes_.push_back({id, to});
+    for (Touches* touches : {&reads_, &writes_}) {
+      const std::vector<NodeId>& nodes = touches->of(to);
+      node.after.insert(node.after.end(), nodes.begin(), nodes.end());
+    }
+    writes_.add(id, to);
   }
 }
 
@@ -191,7 +184,7 @@ NodeId Capture::record(Node node, const Attrs& attrs, const Specs& specs) {
     for (const ValueId v : node.inputs)
       if (v != kAbsent)
         if (const Node& root = graph_.producer(graph_.root(v)); root.kind == NodeKind::kBound)
-          reads_.push_back({id, root.bound});
+          reads_.add(id, root.bound);
   for (int i = 0; i < specs.count; i++) {
     const Spec& s = specs.of[i];
     const int64_t number = static_cast<int64_t>(graph_.values.size());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/touches.h"
 #include "ops/call.h"
 
 namespace ingot::graph {
@@ -31,7 +32,7 @@ class Capture final : public Recorder {
   void finish(const std::vector<NamedTensor>& outputs);
   int shared_calls() const { return shared_calls_; }
   /// Has the function written to this memory?
-  bool is_written(const Tensor& memory) const;
+  bool is_written(const Tensor& memory) { return !writes_.of(memory).empty(); }
   /// The latest store that a call must wait for, new or shared, of those recorded since `forget_awaited`; -1: none.
   NodeId awaited() const { return awaited_; }
   void forget_awaited() { awaited_ = -1; }
@@ -68,12 +69,7 @@ class Capture final : public Recorder {
   std::vector<Tensor> inputs_;
   std::unordered_multimap<uint64_t, NodeId> known_;  // by the hash of op, inputs and attrs
   std::unordered_multimap<const void*, ValueId> bound_;
-  // What touches memory of the user's: nodes that read a bound value, and nodes that write to one.
-  struct Touch {
-    NodeId node;
-    Tensor memory;
-  };
-  std::vector<Touch> reads_, writes_;
+  Touches reads_, writes_;
   std::vector<NodeId> checks_;  // of values that only the walk knows
   NodeId awaited_ = -1;
   std::string path_;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 
+#include "graph/touches.h"
 #include "ingot/ops/ops.h"
 #include "ops/call.h"
 
@@ -58,16 +60,31 @@ Attrs of_one_element(const Attrs& fill) {
   return attrs;
 }
 
-// Is `memory` written by a node after `id`?
-bool written_after(const Graph& graph, NodeId id, const Tensor& memory) {
-  for (size_t other = static_cast<size_t>(id) + 1; other < graph.nodes.size(); other++)
-    for (const Tensor& t : graph.nodes[other].stores)
-      if (t.defined() && overlaps(t, memory)) return true;
-  return false;
-}
+// What is stored where, while stores move from copies to the nodes that make the values.
+class Stores {
+ public:
+  explicit Stores(const Graph& graph) : moved_(graph.nodes.size()) {
+    std::iota(moved_.begin(), moved_.end(), 0);
+    for (size_t id = 0; id < graph.nodes.size(); id++)
+      for (const Tensor& t : graph.nodes[id].stores)
+        if (t.defined()) touches_.add(static_cast<NodeId>(id), t);
+  }
+  void move(NodeId from, NodeId to) { moved_[static_cast<size_t>(from)] = to; }
+  /// The node that does now what `id` did.
+  NodeId now(NodeId id) const { return moved_[static_cast<size_t>(id)]; }
+  /// Is `memory` written by a node after `id`?
+  bool written_after(NodeId id, const Tensor& memory) {
+    const std::vector<NodeId>& writers = touches_.of(memory);
+    return std::any_of(writers.begin(), writers.end(), [&](NodeId w) { return now(w) > id; });
+  }
+
+ private:
+  Touches touches_;
+  std::vector<NodeId> moved_;
+};
 
 // Whoever reads memory where node `id` stored a value for good reads the value: it need not wait for the memory.
-void read_stored(Graph& graph, NodeId id, Node& reader) {
+void read_stored(Graph& graph, Stores& stores, NodeId id, Node& reader) {
   const Node& n = graph.node(id);
   bool changed = false;
   for (ValueId& v : reader.inputs) {
@@ -75,7 +92,7 @@ void read_stored(Graph& graph, NodeId id, Node& reader) {
     for (int k = 0; k < n.count; k++)
       if (const Tensor* to = n.stored(k), &from = graph.producer(v).bound;
           to != nullptr && to->is_contiguous() && to->dtype() == from.dtype() && coincide(*to, from) &&
-          !written_after(graph, id, *to)) {
+          !stores.written_after(id, *to)) {
         v = n.first + k;
         changed = true;
         break;
@@ -167,6 +184,9 @@ int drop_dead(Graph& graph) {
 
 int forward_stores(Graph& graph) {
   int forwarded = 0;
+  Stores stores(graph);
+  std::vector<bool> is_output(graph.values.size(), false);
+  for (const Graph::Output& o : graph.outputs) is_output[static_cast<size_t>(graph.root(o.value))] = true;
   for (size_t id = 0; id < graph.nodes.size(); id++) {
     Node& n = graph.nodes[id];
     if (n.dead || n.kind != NodeKind::kOp || n.op->role != OpRole::kCopy || n.stores.size() != 1 ||
@@ -181,31 +201,30 @@ int forward_stores(Graph& graph) {
     const NodeId maker = graph.value(v).node;
     Node& p = graph.node(maker);
     const int result = graph.value(v).index;
-    if (p.kind != NodeKind::kOp || p.is_view() || p.stored(result) != nullptr) continue;
+    if (p.kind != NodeKind::kOp || p.is_view() || p.stored(result) != nullptr || is_output[static_cast<size_t>(v)])
+      continue;
     const Tensor to = n.stores[0].view(n.stores[0].raw(), graph.symbol(v).shape(),
                                        contiguous_strides(graph.symbol(v).shape()));  // as the maker sees it
     // What must have run before the store must have run before the value is made: but an op that works in place may
     // read what it overwrites.
     const bool in_place = (p.op->tile != nullptr || p.op->in_place) && how_reads(graph, p, to) != Reads::kOtherwise;
+    for (NodeId& a : n.after) a = stores.now(a);
     if (std::any_of(n.after.begin(), n.after.end(), [&](NodeId a) { return a > maker || (a == maker && !in_place); }))
       continue;
-    bool is_output = false;
-    for (const Graph::Output& o : graph.outputs) is_output = is_output || graph.root(o.value) == v;
-    if (is_output) continue;
-    if (written_after(graph, static_cast<NodeId>(id), to)) continue;  // readers of the value might see what came later
+    if (stores.written_after(static_cast<NodeId>(id), to)) continue;  // readers of the value might see what came later
     p.stores.resize(static_cast<size_t>(p.count));
     p.stores[static_cast<size_t>(result)] = to;
     std::copy_if(n.after.begin(), n.after.end(), std::back_inserter(p.after), [&](NodeId a) { return a != maker; });
-    for (Node& other : graph.nodes)
-      for (NodeId& a : other.after)
-        if (a == static_cast<NodeId>(id)) a = maker;
+    stores.move(static_cast<NodeId>(id), maker);
     n.dead = true;
     n.stores.clear();
     forwarded++;
   }
   for (Node& n : graph.nodes)
+    for (NodeId& a : n.after) a = stores.now(a);
+  for (Node& n : graph.nodes)
     for (const NodeId a : std::vector<NodeId>(n.after))
-      if (!n.dead && graph.node(a).is_store()) read_stored(graph, a, n);
+      if (!n.dead && graph.node(a).is_store()) read_stored(graph, stores, a, n);
   return forwarded;
 }
 
