@@ -99,10 +99,17 @@ Reads how_reads(const Graph& graph, const Node& node, const Tensor& memory) {
 }
 
 bool known_before(const Graph& graph, const Node& node) {
+  const auto written = [&](const Tensor& memory) {
+    return std::any_of(node.after.begin(), node.after.end(), [&](NodeId a) {
+      const std::vector<Tensor>& stores = graph.node(a).stores;
+      return std::any_of(stores.begin(), stores.end(),
+                         [&](const Tensor& to) { return to.defined() && overlaps(to, memory); });
+    });
+  };
   return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
     if (v == kAbsent || is_float(graph.symbol(v).dtype())) return true;
-    const NodeKind root = graph.producer(graph.root(v)).kind;
-    return root == NodeKind::kInput || (root == NodeKind::kBound && node.after.empty());
+    const Node& root = graph.producer(graph.root(v));
+    return root.kind == NodeKind::kInput || (root.kind == NodeKind::kBound && !written(root.bound));
   });
 }
 

@@ -73,6 +73,13 @@ TEST(TrainStep, AllocatesNothing) {
   EXPECT_EQ(memory_stats().allocations, before);
 }
 
+// The number of the step is looked at before the first step of the plan: nobody waits for it in the walk.
+TEST(TrainStep, ChecksBeforeTheWalk) {
+  Regression r;
+  TrainStep step = r.step(optim::Adam{});
+  EXPECT_EQ(step.plan().dump().find("check"), std::string::npos) << step.plan().dump();
+}
+
 TEST(TrainStep, KnowsItsBytes) {
   Regression r;
   const TrainStep step = r.step(optim::Adam{});
