@@ -34,6 +34,8 @@ inline constexpr float kLightest = 2;  // heavier formulas fill the registers th
 
 template <class T, class... V>
 HWY_INLINE void next(const Link<T>* s, int64_t place, V... v) {
+  // The link's address first, then a jump through it: left alone, GCC copies both by way of other registers.
+  asm("" : "+r"(s));
   reinterpret_cast<void (*)(const Link<T>*, int64_t, V...)>(s->handler)(s, place, v...);
 }
 

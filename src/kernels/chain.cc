@@ -73,7 +73,10 @@ HWY_INLINE int64_t run_blocks(std::index_sequence<i...> indices, const ChainStep
   }
   links[count].handler = done_handler<T>(indices);
   const auto zero = hn::Zero(hn::ScalableTag<T>());
-  for (; place + size <= n; place += size) next(links, place, (static_cast<void>(i), zero)...);
+  if (steps[0].repeated)
+    for (; place + size <= n; place += size) next(links, place, (static_cast<void>(i), zero)...);
+  else  // the first step loads: done here, it needs no jump
+    for (; place + size <= n; place += size) link<Other, 0, false>(links, place, (static_cast<void>(i), zero)...);
   return place;
 }
 
