@@ -38,6 +38,9 @@ void store(const Link<T>* s, int64_t place, V... v) {
 template <class T, class... V>
 void done(const Link<T>*, int64_t, V...) {}
 
+template <size_t, class V>
+using Each = V;  // V, once for every index of a pack
+
 // The handlers that are no op's.
 template <class T, class... V>
 ChainHandler own_handler(const ChainStep& s) {
@@ -48,12 +51,12 @@ ChainHandler own_handler(const ChainStep& s) {
 template <class T, size_t... i>
 ChainHandler own_handler(std::index_sequence<i...>, const ChainStep& s) {
   using V = hn::Vec<hn::ScalableTag<T>>;
-  return own_handler<T, std::conditional_t<i == i, V, V>...>(s);
+  return own_handler<T, Each<i, V>...>(s);
 }
 template <class T, size_t... i>
 ChainHandler done_handler(std::index_sequence<i...>) {
   using V = hn::Vec<hn::ScalableTag<T>>;
-  return reinterpret_cast<ChainHandler>(&done<T, std::conditional_t<i == i, V, V>...>);
+  return reinterpret_cast<ChainHandler>(&done<T, Each<i, V>...>);
 }
 
 // Runs whole blocks of kVectors and returns where the next one would begin.
