@@ -221,9 +221,7 @@ INGOT_OP(avg_pool_grad) = {
           require_type(call, call.in(0).dtype());
           require_spatial_attr(call, "size");
           const PoolShape s = size_windows(call);
-          if (!(with_spatial(call.in(0), s.out) == call.in(0).shape()))
-            fail(call, "dy does not fit, expected " + to_string(with_spatial(call.in(0), s.out)),
-                 "size and options must be the forward's");
+          require_forward_result(call, s);
           out.add(call.in(0).dtype(), with_spatial(call.in(0), s.in));
         },
     .prepare = prepared<decode_size_windows>,

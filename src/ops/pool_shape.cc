@@ -110,6 +110,10 @@ Dims with_spatial(const Tensor& t, const int64_t* sizes) {
   for (int a = 0; a < t.rank() - 2; a++) shape.push_back(sizes[2 - (t.rank() - 2) + a]);
   return shape;
 }
+void require_forward_result(const Call& call, const PoolShape& s) {
+  if (const Dims expected = with_spatial(call.in(0), s.out); !(expected == call.in(0).shape()))
+    fail(call, "dy does not fit, expected " + to_string(expected), "size and options must be the forward's");
+}
 void require_planes(const Call& call, int spatial) {
   require_type(call, call.in(0).dtype());
   require_rank(call, 0, spatial + 2, spatial == 1 ? "[batch, channels, length]" : "[batch, channels, height, width]");

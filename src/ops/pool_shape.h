@@ -36,6 +36,8 @@ Dims spatial_of(const Tensor& t);
 int64_t planes_of(const Tensor& t);
 /// The shape of t with other spatial sizes.
 Dims with_spatial(const Tensor& t, const int64_t* sizes);
+/// Input 0 of a gradient must have the shape of what the forward op gave.
+void require_forward_result(const Call& call, const PoolShape& s);
 /// Fails unless the first operand has so many spatial axes, or the attribute one size for each of them.
 void require_planes(const Call& call, int spatial);
 void require_spatial_attr(const Call& call, const char* attr);

@@ -107,9 +107,7 @@ INGOT_OP(max_pool_taps_grad) = {
           require_spatial_attr(call, "size");
           const PoolShape s = size_windows(call);
           require_few_taps(call, s);
-          if (!(with_spatial(call.in(0), s.out) == call.in(0).shape()))
-            fail(call, "dy does not fit, expected " + to_string(with_spatial(call.in(0), s.out)),
-                 "size and options must be the forward's");
+          require_forward_result(call, s);
           if (call.in(1).dtype() != kU8 || !(call.in(1).shape() == call.in(0).shape()))
             fail(call, "the taps do not fit", "give the taps (u8) that max_pool_taps returned");
           out.add(call.in(0).dtype(), with_spatial(call.in(0), s.in));
