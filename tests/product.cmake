@@ -7,6 +7,11 @@ foreach(name ${headers})
   set_tests_properties(headers/${name} PROPERTIES LABELS fast TIMEOUT 120)
 endforeach()
 
+# Programs that cannot work are refused in a few lines, as g++ counts them.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  ingot_product_test(refusals fast 300 check_refusals.sh ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR}/include)
+endif()
+
 if(INGOT_SHARED)
   add_test(NAME product/size COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_size.sh $<TARGET_FILE:ingot_shared> 6000000)
   add_test(NAME product/consumer

@@ -58,11 +58,26 @@ class Op:
         return "".join(f"const Tensor& {o}, " for o in self.outputs)
 
     def result_type(self):
-        return "Tensor" if len(self.outputs) == 1 else f"std::array<Tensor, {len(self.outputs)}>"
+        """A struct with the names of the signature where people meet it."""
+        if len(self.outputs) == 1:
+            return "Tensor"
+        if self.plumbing:
+            return f"std::array<Tensor, {len(self.outputs)}>"
+        return "".join(word[0].upper() + word[1:] for word in self.function.split("_")) + "Result"
+
+    def result_struct(self):
+        if len(self.outputs) == 1 or self.plumbing:
+            return ""
+        names, pointers = (", ".join(mark.format(o) for o in self.outputs) for mark in ('"{}"', "&{}"))
+        return (f"struct {self.result_type()} {{\n"
+                f"  Tensor {', '.join(self.outputs)};\n"
+                f"  static constexpr const char* kNames[] = {{{names}}};\n"
+                f"  const Tensor& operator[](size_t i) const {{ return result_at({{{pointers}}}, i); }}\n"
+                f"}};\n")
 
     def declarations(self):
         into = (self.destinations() + self.parameters(True)).removesuffix(", ")
-        return (f"/// {self.doc}\n"
+        return (f"{self.result_struct()}/// {self.doc}\n"
                 f"INGOT_API {self.result_type()} {self.function}({self.parameters(True)});\n"
                 f"INGOT_API void {self.function}_into({into});\n")
 
@@ -91,7 +106,10 @@ class Op:
         if len(self.outputs) == 1:
             result = f"Tensor result;\n  call_counted(op_{self.id}, in, attrs, {{&result, 1}});\n  return result;"
         else:
-            result = (f"{self.result_type()} results;\n  call_counted(op_{self.id}, in, attrs, results);\n  return results;")
+            count = len(self.outputs)
+            moved = ", ".join(f"std::move(results[{i}])" for i in range(count))
+            result = (f"std::array<Tensor, {count}> results;\n  call_counted(op_{self.id}, in, attrs, results);\n"
+                      f"  return {{{moved}}};")
         outs = ", ".join("&" + o for o in self.outputs)
         return (f"{self.result_type()} {self.function}({self.parameters()}) {{\n  {self.body()}\n  {result}\n}}\n"
                 f"void {self.function}_into({into}) {{\n  {self.body()}\n"

@@ -28,7 +28,10 @@ Storage* allocate_storage(size_t bytes) {
   return storage;
 }
 
+std::atomic<uint64_t> moves{0};
+
 void free_storage(Storage* storage) noexcept {
+  for (const Moved* m = storage->moved.load(std::memory_order_acquire); m != nullptr;) delete std::exchange(m, m->next);
   if (storage->release != nullptr) {
     std::unique_ptr<std::function<void()>> release(storage->release);
     if (*release) (*release)();
@@ -201,6 +204,26 @@ Tensor Tensor::view(void* data, const Dims& shape, const Dims& strides, DType dt
   storage_->references.fetch_add(1, std::memory_order_relaxed);
   return Tensor(storage_, data, dtype, shape, strides);
 }
+
+void mark_moved(const Tensor& t, const std::string& name) {
+  const auto [first, last] = span_of(t);
+  std::atomic<const Moved*>& list = t.storage()->moved;
+  auto* const mark = new Moved{reinterpret_cast<const std::byte*>(first), reinterpret_cast<const std::byte*>(last),
+                               name, list.load(std::memory_order_acquire)};
+  while (!list.compare_exchange_weak(mark->next, mark, std::memory_order_release)) {
+  }
+  moves.fetch_add(1, std::memory_order_release);
+}
+
+const std::string* moved_from(const Tensor& t) {
+  const auto [first, last] = span_of(t);
+  for (const Moved* m = t.storage()->moved.load(std::memory_order_acquire); m != nullptr; m = m->next)
+    if (reinterpret_cast<const std::byte*>(first) < m->last && m->first < reinterpret_cast<const std::byte*>(last))
+      return &m->name;
+  return nullptr;
+}
+
+uint64_t move_count() { return moves.load(std::memory_order_acquire); }
 
 void Tensor::check_type(DType wanted) const {
   if (storage_ == nullptr) throw Error("tensor: undefined — give it a value before reading it");

@@ -1,5 +1,6 @@
 #include "ingot/graph/plan_cache.h"
 
+#include "graph/cpu/context.h"
 #include "ingot/base/error.h"
 
 namespace ingot {
@@ -14,6 +15,10 @@ PlanCache::PlanCache(PlanFunction fn, PlanOptions options, size_t most)
              most) {}
 
 Plan& PlanCache::plan_for(std::span<const Tensor* const> inputs) {
+  if (const uint64_t now = move_count(); now != moves_) {
+    plans_.renew([](const Plan& plan) { return graph::executable_of(plan).moved() != nullptr; });
+    moves_ = now;
+  }
   if (Plan* const found = plans_.find(inputs)) return *found;
   std::vector<InputSpec> specs;
   for (const Tensor* t : inputs) {

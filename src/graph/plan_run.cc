@@ -79,6 +79,19 @@ struct Batch {
 
 const graph::Executable& graph::executable_of(const Plan& plan) { return *plan.impl().executable; }
 
+std::vector<Tensor> detail::copies(std::span<const Tensor> results) {
+  std::vector<Tensor> own;
+  for (const Tensor& t : results) own.push_back(clone(t));
+  return own;
+}
+
+Tensor detail::only_result(std::span<const Tensor> results) {
+  if (results.size() != 1)
+    throw Error("plan: it has " + std::to_string(results.size()) +
+                " results — take them all with compute(), or look at them with run()");
+  return clone(results[0]);
+}
+
 std::span<const Tensor> Plan::run(std::span<const Tensor* const> inputs) { return impl().context->run(inputs); }
 
 std::vector<Tensor> Plan::run_batch(std::span<const Tensor* const> inputs) {

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <typeinfo>
 #include <unordered_map>
@@ -29,6 +30,25 @@ thread_local RandomSource* scope_source = nullptr;
 thread_local CallWatch* call_watch = nullptr;
 
 thread_local int clones_under_way = 0;
+
+std::atomic<uint64_t> changed_modes{0};
+
+void set_mode(bool& mode, bool on) {
+  if (mode == on) return;
+  mode = on;
+  changed_modes.fetch_add(1, std::memory_order_release);
+}
+
+// A class's name as it was written: without namespaces and template arguments.
+std::string class_name(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
+                                                    std::free);
+  std::string name = status == 0 ? text.get() : type.name();
+  name.resize(std::min(name.size(), name.find('<')));
+  if (const size_t colon = name.rfind("::"); colon != std::string::npos) name.erase(0, colon + 2);
+  return name;
+}
 
 // parts() tells and changes nothing: it is not const only because who asks may be about to move a handle.
 Module& told(const Module& m) { return const_cast<Module&>(m); }
@@ -118,7 +138,7 @@ CallWatch* set_call_watch(CallWatch* watch) { return std::exchange(call_watch, w
 
 void Parts::visit(Module& root) {
   path_.clear();
-  frozen_ = root.frozen_;
+  frozen_ = root.frozen();
   module(path_, root);
   root.parts(*this);
 }
@@ -142,7 +162,7 @@ void Parts::carried(std::string_view name, Tensor& t) {
 
 void Parts::operator()(std::string_view name, Module& child) {
   const size_t length = path_.size();
-  const bool frozen = std::exchange(frozen_, child.frozen_);
+  const bool frozen = std::exchange(frozen_, child.frozen());
   if (child.name_ != name) child.name_ = name;
   path_.append(name);
   module(path_, child);
@@ -205,24 +225,31 @@ int64_t Module::parameter_count() const {
   return count;
 }
 
+uint64_t mode_changes() { return changed_modes.load(std::memory_order_acquire); }
+
+bool Module::training() const {
+  if (call_watch != nullptr) call_watch->mode_asked(*this);
+  return modes_ == nullptr || modes_->training;
+}
+
 void Module::train(bool on) {
-  EachModule each([on](Module& m) { m.training_ = on; });
+  EachModule each([on](Module& m) { set_mode(m.modes_->training, on); });
   each.visit(*this);
 }
 
 Evaluating::Evaluating(Module& model) {
   EachModule each([this](Module& m) {
-    if (m.training()) were_training_.push_back(&m);
+    if (m.modes_->training) were_training_.push_back(&m);
   });
   each.visit(model);
   model.eval();
 }
 Evaluating::~Evaluating() {
-  for (Module* m : were_training_) m->training_ = true;
+  for (Module* m : were_training_) set_mode(m->modes_->training, true);
 }
 
 void Module::freeze(bool on) {
-  EachModule each([on](Module& m) { m.frozen_ = on; });
+  EachModule each([on](Module& m) { set_mode(m.modes_->frozen, on); });
   each.visit(*this);
 }
 
@@ -239,20 +266,20 @@ namespace {
 template <class F>
 void replace_tensors(Module& model, F make) {
   std::vector<std::pair<Tensor, Tensor>> done;
-  const auto replace = [&](Tensor& t) {
+  const auto replace = [&](const std::string& path, Tensor& t) {
     for (const auto& [before, after] : done)
       if (same_elements(before, t)) {
         t = after;
         return;
       }
-    const Tensor made = make(t);
+    const Tensor made = make(t, path);
     if (!made.defined()) return;
     done.emplace_back(t, made);
     t = made;
   };
-  EachTensor each([&](const std::string&, Tensor& t, bool, bool) { replace(t); });
+  EachTensor each([&](const std::string& path, Tensor& t, bool, bool) { replace(path, t); });
   each.visit(model);
-  EachCarried carried([&](const std::string&, Tensor& t) { replace(t); });
+  EachCarried carried([&](const std::string& path, Tensor& t) { replace(path, t); });
   carried.visit(model);
 }
 
@@ -261,12 +288,15 @@ void replace_tensors(Module& model, F make) {
 void Module::to(DType dtype) {
   if (!is_float(dtype))
     throw Error(ErrorKind::kType, std::string("to: modules compute in f32 or f64, not in ") + ingot::name(dtype));
-  replace_tensors(*this, [&](const Tensor& t) {
-    return is_float(t.dtype()) && t.dtype() != dtype ? ingot::to(t, dtype) : Tensor();
+  replace_tensors(*this, [&](const Tensor& t, const std::string& path) {
+    if (!is_float(t.dtype()) || t.dtype() == dtype) return Tensor();
+    mark_moved(t, path);
+    return ingot::to(t, dtype);
   });
 }
+Tensor Module::to(const Tensor& x, DType dtype) { return ingot::to(x, dtype); }
 
-Module::Module(const Module& other) : training_(other.training_), frozen_(other.frozen_), name_(other.name_) {
+Module::Module(const Module& other) : modes_(std::make_shared<Modes>(*other.modes_)), name_(other.name_) {
   if (clones_under_way == 0)
     throw Error(
         "module: copied — a copy would share its parameters until one of them is trained; take nn::clone(net) for an "
@@ -275,6 +305,10 @@ Module::Module(const Module& other) : training_(other.training_), frozen_(other.
 
 detail::Cloning::Cloning() { clones_under_way++; }
 detail::Cloning::~Cloning() { clones_under_way--; }
+void detail::refuse_slice(const Module& module, const std::type_info& as) {
+  throw Error("clone: the module is a " + module.kind() + ", and a copy as " + class_name(as) +
+              " would lose what it has besides — clone it where its own class is known, or hold it as an nn::LayerPtr");
+}
 bool detail::cloning() { return clones_under_way > 0; }
 
 void detail::make_independent(Module& copy, const Module& original) {
@@ -284,19 +318,10 @@ void detail::make_independent(Module& copy, const Module& original) {
     if (known.contains(m))
       throw Error("clone: the part \"" + m->name() + "\" (" + m->kind() +
                   ") is held by a pointer, and both would share it — hold it by value, or as an nn::LayerPtr");
-  replace_tensors(copy, [](const Tensor& t) { return ingot::clone(t); });
+  replace_tensors(copy, [](const Tensor& t, const std::string&) { return ingot::clone(t); });
 }
 
-// The class's name as it was written: without namespaces and template arguments.
-std::string Module::kind() const {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status), std::free);
-  std::string kind = status == 0 ? text.get() : typeid(*this).name();
-  kind.resize(std::min(kind.size(), kind.find('<')));
-  if (const size_t colon = kind.rfind("::"); colon != std::string::npos) kind.erase(0, colon + 2);
-  return kind;
-}
+std::string Module::kind() const { return class_name(typeid(*this)); }
 
 Within::Within(Module& module) : module_(module) {
   if (!module.name().empty()) scope_.emplace(module.name());
@@ -349,6 +374,9 @@ Layer& LayerList::operator[](size_t i) {
 void LayerList::parts(Parts& p) {
   for (size_t i = 0; i < layers_.size(); i++) p(std::to_string(i), *layers_[i]);
 }
+
+Tensor Sequential::add(const Tensor& a, const Tensor& b) { return ingot::add(a, b); }
+Tensor Sequential::add(const Tensor& x, double value) { return ingot::add(x, value); }
 
 Tensor Sequential::forward(const Tensor& x) {
   Tensor y = x;

@@ -7,6 +7,12 @@ namespace ingot::nn {
 /// Do two handles look at the same elements in the same way? So a shared parameter is known.
 bool same_elements(const Tensor& a, const Tensor& b);
 
+/// Is the tensor in a slab that lives, so that somebody trains it?
+bool is_in_slab(const Tensor& t);
+
+/// How often modes of modules changed so far, on all threads.
+uint64_t mode_changes();
+
 /// While it lives, a model and all inside are in evaluation mode; then each module in the one it was in.
 class Evaluating {
  public:
@@ -25,6 +31,7 @@ struct CallWatch {
   virtual void enter(Module& m) = 0;
   virtual void leave(Module& m) = 0;
   virtual void result(Module& m, const Tensor& y) = 0;
+  virtual void mode_asked(const Module& /*m*/) {}
 };
 /// Puts another in place (or none); returns the one before.
 CallWatch* set_call_watch(CallWatch* watch);

@@ -40,6 +40,12 @@ Claims& claims() {
   return *all;
 }
 
+}  // namespace
+
+bool nn::is_in_slab(const Tensor& t) { return claims().has(t); }
+
+namespace {
+
 // Everything that can be wrong with a list of parameters, before any of them moves.
 void check_parameters(const std::vector<Parameter>& parameters) {
   if (parameters.empty()) throw Error("parameters: the list is empty — there is nothing to train");
@@ -108,8 +114,16 @@ ParameterSlab::ParameterSlab(std::vector<Parameter> parameters) {
     parameters_.push_back({std::move(p.name), value});
     parameter_gradients_.push_back(piece(gradients_, first[k], shape));
   }
+  for (size_t k = 0; k < owner.size(); k++) mark_moved(*parameters[owner[k]].tensor, parameters_[k].name);
   for (size_t i = 0; i < parameters.size(); i++) *parameters[i].tensor = parameters_[slot[i]].tensor;
   claim_ = claims().add(values_);
+}
+
+size_t ParameterSlab::checked(size_t i) const {
+  if (i >= size())
+    throw Error("parameter slab: parameter " + std::to_string(i) + " of " + std::to_string(size()) +
+                " — they are numbered from 0");
+  return i;
 }
 
 }  // namespace ingot

@@ -53,8 +53,11 @@ class Attribution final : public CallWatch {
   Attribution(const Attribution&) = delete;
   Attribution& operator=(const Attribution&) = delete;
 
+  std::vector<std::string> unlisted;
+
   void enter(Module& m) override {
     settle();
+    if (!rows_.of.contains(&m)) note_unlisted(m);
     inside_.push_back(row_of(m));
     rows_.rows[inside_.back()].calls++;
   }
@@ -69,6 +72,13 @@ class Attribution final : public CallWatch {
   }
 
  private:
+  void note_unlisted(Module& m) {
+    if (m.parameter_count() == 0 || std::find(noted_.begin(), noted_.end(), &m) != noted_.end()) return;
+    noted_.push_back(&m);
+    const SummaryRow& caller = rows_.rows[inside_.empty() ? 0 : inside_.back()];
+    unlisted.push_back(m.kind() + " (" + grouped(m.parameter_count()) + " parameters, called in " +
+                       (caller.path.empty() ? caller.kind : caller.path) + ")");
+  }
   // A module that parts() does not list counts with the one that calls it.
   size_t row_of(const Module& m) const {
     const auto found = rows_.of.find(&m);
@@ -79,6 +89,7 @@ class Attribution final : public CallWatch {
   CallWatch* before_;
   std::vector<size_t> inside_;
   size_t settled_ = 0;
+  std::vector<const Module*> noted_;
 };
 
 // Columns as wide as their widest cell; the first two and the third (a shape) to the left, numbers to the right.
@@ -115,10 +126,13 @@ std::string Summary::text() const {
       {"total", "", "", grouped(parameters), format_bytes(static_cast<uint64_t>(bytes)), format_count(flops)});
   std::string text = table(lines, 3);
   if (trainable != parameters) text += grouped(trainable) + " parameters are trained, the others frozen\n";
+  for (const std::string& module : unlisted)
+    text += "neither trained nor saved, as no parts() lists it: " + module + "\n";
   return text;
 }
 
 Summary summary(Module& model, const PlanFunction& forward, std::span<const InputSpec> inputs) {
+  Summary s;
   Rows rows;
   rows.visit(model);
   {
@@ -128,12 +142,12 @@ Summary summary(Module& model, const PlanFunction& forward, std::span<const Inpu
     Attribution attribution(rows, capture.graph());
     const std::vector<NamedTensor> results = forward(capture.inputs());
     attribution.settle();
+    s.unlisted = std::move(attribution.unlisted);
     if (rows.rows[0].calls == 0 && results.size() == 1 && results[0].tensor.defined()) {
       rows.rows[0].calls = 1;
       rows.rows[0].output = results[0].tensor.shape();
     }
   }
-  Summary s;
   s.rows = std::move(rows.rows);
   for (const SummaryRow& r : s.rows) {
     s.parameters += r.parameters;

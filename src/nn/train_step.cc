@@ -2,8 +2,10 @@
 
 #include <string>
 
+#include "graph/capture.h"
 #include "ingot/base/error.h"
 #include "ingot/graph/grad.h"
+#include "nn/called_modules.h"
 
 namespace ingot {
 namespace {
@@ -21,6 +23,12 @@ void check_losses(const std::vector<NamedTensor>& results, size_t count) {
                       (loss.defined() ? std::string(name(loss.dtype())) + " " + to_string(loss.shape()) : "undefined") +
                       " — it must be one floating-point number; reduce it with mean() or sum()");
   }
+}
+
+nn::Slabs slabs_of(const std::vector<Updates*>& updates) {
+  nn::Slabs slabs;
+  for (const Updates* u : updates) slabs.push_back(&u->slab());
+  return slabs;
 }
 
 }  // namespace
@@ -43,8 +51,7 @@ void TrainStep::compile_for(const PlanFunction& losses, const std::vector<InputS
   // All gradients are recorded before the first update: they see the parameters as they were.
   const auto step = [&](std::span<const Tensor> in) {
     const nn::RandomScope random(first().seed_tensor_);
-    std::vector<NamedTensor> results = losses(in);
-    check_losses(results, updates_.size());
+    std::vector<NamedTensor> results = called(losses, in);
     for (size_t i = 0; i < updates_.size(); i++)
       updates_[i]->record_gradients(gradients(results[i].tensor, updates_[i]->slab().named()));
     for (const Updates* u : updates_)
@@ -60,8 +67,28 @@ Updates& TrainStep::first() const {
   return *updates_[0];
 }
 
+// Calls the function, and sees which modules it calls.
+std::vector<NamedTensor> TrainStep::called(const PlanFunction& losses, std::span<const Tensor> inputs) {
+  nn::CalledModules modules(slabs_of(updates_));
+  modes_ = modules.modes();
+  std::vector<NamedTensor> results = losses(inputs);
+  check_losses(results, updates_.size());
+  graph::Capture& capture = graph::current_capture("train step");
+  std::vector<graph::ValueId> values;
+  for (size_t i = 0; i < updates_.size(); i++) values.push_back(capture.value_of(results[i].tensor));
+  modules.check_all_learn(capture.graph(), values);
+  return results;
+}
+
+void TrainStep::watch(nn::Module& model) {
+  first();
+  for (nn::Module* m : model.modules())
+    modes_->add(*m, "\"" + m->name() + "\" (" + m->kind() + ")", slabs_of(updates_));
+}
+
 float TrainStep::run(std::span<const Tensor* const> inputs) {
   first();
+  modes_->check();
   for (Updates* u : updates_) u->before_batch();
   const std::span<const Tensor> results = plan_.run(inputs);
   for (Updates* u : updates_) u->after_batch();
@@ -81,7 +108,7 @@ std::vector<InputSpec> with_targets(std::vector<InputSpec> inputs, const Loss& l
   if (inputs.size() != 2 && inputs.size() != 3)
     throw Error(std::string("train_step: ") + std::to_string(inputs.size()) +
                 " input specs — give the batch's and the targets', and if samples have weights, theirs");
-  inputs[1].dtype = loss.target;
+  if (!inputs[1].typed) inputs[1].dtype = loss.target;
   constexpr const char* kNames[] = {"x", "target", "weight"};
   for (size_t i = 0; i < inputs.size(); i++)
     if (inputs[i].name.empty()) inputs[i].name = kNames[i];

@@ -164,8 +164,10 @@ TrainStep Trainer::Impl::make_step(std::span<const InputSpec> fields) {
   if (!model.training()) model.train();  // else parts that the user put into evaluation mode stay there
   std::vector<Updates*> updates_of;
   for (const auto& l : learning) updates_of.push_back(&l->updates);
-  return TrainStep([&](std::span<const Tensor> in) { return judge(batch_of(fields, in), false); }, updates_of,
-                   inputs_of, options.plan);
+  TrainStep step([&](std::span<const Tensor> in) { return judge(batch_of(fields, in), false); }, updates_of, inputs_of,
+                 options.plan);
+  step.watch(model);
+  return step;
 }
 
 Plan Trainer::Impl::make_evaluation(std::span<const InputSpec> fields) {

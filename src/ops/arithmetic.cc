@@ -254,7 +254,7 @@ struct Clamp : Unary {
 INGOT_ELEMENTWISE(
     clamp, Clamp, .signature = "clamp(x, low:real, high:real)",
     .doc = "x limited to [low, high]; `high` wins if they cross. The gradient passes where low ≤ x ≤ high.",
-    .gradient = [](Gradient& g) {
+    .real_constants = RealConstants::kBounds, .gradient = [](Gradient& g) {
       const double low = g.call().real("low"), high = g.call().real("high");
       const Tensor zero = zeros({}, g.dy().dtype());
       g.set(0, where(less(g.in(), low), zero, where(greater(g.in(), high), zero, g.dy())));

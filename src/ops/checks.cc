@@ -1,6 +1,9 @@
 #include "ingot/ops/checks.h"
 
+#include <cmath>
 #include <string>
+
+#include "ingot/base/numbers.h"
 
 namespace ingot {
 
@@ -58,6 +61,17 @@ DType require_dtype(const Call& call) {
     fail(call, "there is no dtype " + std::to_string(type), "use kF32, kF64, kI32, kI64, kU8, kBool, kF16 or kBF16",
          ErrorKind::kType);
   return static_cast<DType>(type);
+}
+
+void require_element(const Call& call, DType type, std::string_view what, double value) {
+  if (!is_integer(type)) return;
+  const double least = type == kU8 ? 0 : type == kI32 ? -0x1p31 : -0x1p63;
+  const double beyond = type == kU8 ? 0x1p8 : type == kI32 ? 0x1p31 : 0x1p63;
+  if (value >= least && value < beyond && value == std::trunc(value)) return;
+  fail(call, std::string(what) + " is " + exact_text(value) + ", which " + name(type) + " does not hold",
+       call.count() > 0 ? "convert first, to(x, kF32), or give a number that it holds"
+                        : "choose another dtype, or give a number that it holds",
+       ErrorKind::kType);
 }
 
 int64_t index_at(const Tensor& t, int64_t k) {

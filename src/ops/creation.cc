@@ -42,6 +42,21 @@ void infer_shape(const Call& call, Specs& out) {
   out.add(require_dtype(call), call.ints("shape"));
 }
 
+// Numbers in equal steps; element `last` is exactly `stop`.
+struct Ramp {
+  double start, step, stop = 0;
+  int64_t last = -1;
+  double operator()(int64_t i) const { return i > 0 && i == last ? stop : start + static_cast<double>(i) * step; }
+};
+
+// Fails unless integers of that type hold all numbers of a ramp: its ends, and all between if the step is whole.
+void require_ramp(const Call& call, DType type, const Ramp& ramp, int64_t count) {
+  if (count == 0 || !is_integer(type)) return;
+  require_element(call, type, "the first number", ramp(0));
+  require_element(call, type, "the last number", ramp(count - 1));
+  if (count > 1 && ramp.step != std::trunc(ramp.step)) require_element(call, type, "the step", ramp.step);
+}
+
 void infer_arange(const Call& call, Specs& out) {
   const double start = call.real("start"), stop = call.real("stop"), step = call.real("step");
   const auto text = [](double x) { return std::to_string(x); };
@@ -53,29 +68,27 @@ void infer_arange(const Call& call, Specs& out) {
   if (!(count < static_cast<double>(kMostElements)))
     fail_argument(call, text(count) + " numbers from " + text(start) + " to " + text(stop),
                   "no memory holds so many; use a longer step");
-  out.add(require_dtype(call), {static_cast<int64_t>(count)});
+  const DType type = require_dtype(call);
+  require_ramp(call, type, {start, step}, static_cast<int64_t>(count));
+  out.add(type, {static_cast<int64_t>(count)});
 }
 
-// Numbers in equal steps; element `last` is exactly `stop`.
-struct Ramp {
-  double start, step, stop = 0;
-  int64_t last = -1;
-  double operator()(int64_t i) const { return i > 0 && i == last ? stop : start + static_cast<double>(i) * step; }
-};
 Ramp decode_arange(const Call& call) { return {call.real("start"), call.real("step")}; }
+
+Ramp decode_linspace(const Call& call) {
+  const int64_t last = call.integer("count") - 1;
+  const double start = call.real("start"), stop = call.real("stop");
+  return {start, (stop - start) / static_cast<double>(std::max<int64_t>(last, 1)), stop, last};
+}
 
 void infer_linspace(const Call& call, Specs& out) {
   const double start = call.real("start"), stop = call.real("stop");
   if (!std::isfinite(stop - start))
     fail_argument(call, "from " + std::to_string(start) + " to " + std::to_string(stop), "give finite ends");
   require_sizes(call, {call.integer("count")}, "count");
-  out.add(require_dtype(call), {call.integer("count")});
-}
-
-Ramp decode_linspace(const Call& call) {
-  const int64_t last = call.integer("count") - 1;
-  const double start = call.real("start"), stop = call.real("stop");
-  return {start, (stop - start) / static_cast<double>(std::max<int64_t>(last, 1)), stop, last};
+  const DType type = require_dtype(call);
+  require_ramp(call, type, decode_linspace(call), call.integer("count"));
+  out.add(type, {call.integer("count")});
 }
 
 void run_ramp(const Call& call, const Tensor* out, void*, const Team& team) {
@@ -200,7 +213,7 @@ INGOT_OP(full) = {.name = "full",
                   .samples =
                       [](Samples& s) {
                         for (const Dims& shape : sample_shapes())
-                          s.add({}, Attrs().set("shape", shape).set("value", 2.5).set("dtype", s.dtype()));
+                          s.add({}, Attrs().set("shape", shape).set("value", s.number(2.5)).set("dtype", s.dtype()));
                       }};
 
 INGOT_OP(arange) = {.name = "arange",
@@ -208,6 +221,7 @@ INGOT_OP(arange) = {.name = "arange",
                     .doc = "The numbers start + i · step from start up to, but without, stop: a vector.",
                     .family = "creation",
                     .types = Types::kAll,
+                    .real_constants = RealConstants::kOwn,
                     .infer = infer_arange,
                     .prepare = prepared<decode_arange>,
                     .run = run_ramp,
@@ -219,28 +233,36 @@ INGOT_OP(arange) = {.name = "arange",
                               Attrs().set("start", start).set("stop", stop).set("step", step).set("dtype", s.dtype()));
                       };
                       add(0, 7, 1);
-                      add(5, -2.5, -0.5);
-                      add(0, 1, 0.1);
+                      add(9, 2.5, -2);
                       add(3, 3, 1);
                       add(0, 1, 2);
+                      add(0, 256, 1);
+                      if (is_integer(s.dtype())) return;
+                      add(5, -2.5, -0.5);
+                      add(0, 1, 0.1);
                       add(-100, 300, 1);
                     }};
 
-INGOT_OP(linspace) = {
-    .name = "linspace",
-    .signature = "linspace(start:real, stop:real, count:int, dtype:dtype=kF32)",
-    .doc = "`count` numbers in equal steps from start to stop, both included: a vector.",
-    .family = "creation",
-    .types = Types::kAll,
-    .infer = infer_linspace,
-    .prepare = prepared<decode_linspace>,
-    .run = run_ramp,
-    .reference = ramp_reference<decode_linspace>,
-    .not_differentiable = kNoInputs,
-    .samples = [](Samples& s) {
-      for (const int count : {0, 1, 2, 7, 100})
-        s.add({}, Attrs().set("start", -1.0).set("stop", 3.0).set("count", count).set("dtype", s.dtype()));
-    }};
+INGOT_OP(linspace) = {.name = "linspace",
+                      .signature = "linspace(start:real, stop:real, count:int, dtype:dtype=kF32)",
+                      .doc = "`count` numbers in equal steps from start to stop, both included: a vector.",
+                      .family = "creation",
+                      .types = Types::kAll,
+                      .real_constants = RealConstants::kOwn,
+                      .infer = infer_linspace,
+                      .prepare = prepared<decode_linspace>,
+                      .run = run_ramp,
+                      .reference = ramp_reference<decode_linspace>,
+                      .not_differentiable = kNoInputs,
+                      .samples = [](Samples& s) {
+                        const bool whole = is_integer(s.dtype());
+                        for (const int count : {0, 1, 2, 7, 100})
+                          s.add({}, Attrs()
+                                        .set("start", whole ? 1.0 : -1.0)
+                                        .set("stop", whole ? std::max(2.0 * count - 1, 1.0) : 3.0)
+                                        .set("count", count)
+                                        .set("dtype", s.dtype()));
+                      }};
 
 INGOT_OP(eye) = {.name = "eye",
                  .signature = "eye(n:int, m:int=-1, dtype:dtype=kF32)",

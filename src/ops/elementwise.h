@@ -21,6 +21,7 @@ struct Elementwise {
 struct ElementwiseOp {
   const char* signature = nullptr;
   const char* doc = nullptr;
+  RealConstants real_constants = RealConstants::kElements;
   Epilogue epilogue = Epilogue::kNone;
   bool (*simplify)(Rewrite&) = nullptr;
   void (*gradient)(Gradient&) = nullptr;
@@ -124,6 +125,7 @@ constexpr Op make_elementwise(const char* name, const char* family, TileFn (*til
           .doc = e.doc,
           .family = family,
           .types = F::kTypes,
+          .real_constants = e.real_constants,
           .plumbing = e.plumbing,
           .infer = F::kToBool ? infer_comparison : infer_elementwise,
           .prepare = Signature(e.signature).attr_count() > 0 ? prepared<Params::of> : nullptr,

@@ -254,7 +254,7 @@ INGOT_OP(pad) = {
     .samples =
         [](Samples& s) {
           const auto add = [&](const Dims& shape, const Dims& before, const Dims& after, double value) {
-            s.add({s.real(shape)}, margins(before, after).set("value", value));
+            s.add({s.real(shape)}, margins(before, after).set("value", s.number(value)));
           };
           add({3, 4}, {1, 0}, {2, 3}, 0);
           add({2, 3, 4}, {0, 1, 2}, {1, 1, 0}, 1.5);

@@ -1,6 +1,7 @@
 #include "ingot/ops/op.h"
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <string>
 
@@ -106,6 +107,21 @@ Recorder* set_recorder(Recorder* next) {
   return before;
 }
 
+namespace {
+
+// Real constants of a call whose result holds integers: what the type does not hold would be cut off in silence.
+void check_real_constants(const Call& c, DType result) {
+  if (!is_integer(result) || c.op.real_constants == RealConstants::kOwn) return;
+  for (int i = 0; i < c.attrs.size(); i++) {
+    const Attr& a = c.attrs[i];
+    if (a.kind != Attr::Kind::kReal) continue;
+    if (c.op.real_constants == RealConstants::kBounds && std::isinf(a.real)) continue;
+    require_element(c, result, a.name, a.real);
+  }
+}
+
+}  // namespace
+
 Specs infer(const Call& c) {
   for (int i = 0; i < c.count(); i++)
     if (!c.in(i).defined() && !c.op.signature.optional(i))
@@ -114,6 +130,7 @@ Specs infer(const Call& c) {
   return named(c.op, [&] {
     Specs specs;
     c.op.infer(c, specs);
+    check_real_constants(c, specs.of[0].dtype);
     return specs;
   });
 }
@@ -205,6 +222,7 @@ bool is_small_elementwise(const Call& c) {
   const Tensor& x = c.in(0);
   if (!x.defined() || x.is_symbolic() || !x.is_contiguous() || !takes_type(c.op, x.dtype()) || x.numel() == 0)
     return false;
+  if (c.attrs.size() > 0 && !is_float(x.dtype())) return false;
   if (c.count() == 2) {
     const Tensor& y = c.in(1);
     if (!y.defined() || y.is_symbolic() || !y.is_contiguous() || y.dtype() != x.dtype() || !(y.shape() == x.shape()))
@@ -279,6 +297,13 @@ void call_into_counted(const Op& op, std::span<const Tensor* const> inputs, cons
   Tensor out[kMaxOutputs];
   for (int i = 0; i < specs.count; i++) out[i] = *destinations[static_cast<size_t>(i)];
   execute(c, ready, out, specs.count);
+}
+
+const Tensor& result_at(std::initializer_list<const Tensor*> results, size_t i) {
+  if (i >= results.size())
+    throw Error("result " + std::to_string(i) + " of " + std::to_string(results.size()) +
+                " — they are numbered from 0");
+  return *results.begin()[i];
 }
 
 Tensor call(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs) {

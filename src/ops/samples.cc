@@ -1,5 +1,7 @@
 #include "ingot/ops/samples.h"
 
+#include <cmath>
+
 #include "ops/elementwise.h"
 
 namespace ingot {
@@ -17,6 +19,10 @@ Tensor Samples::real(const Dims& shape, double low, double high) {
   for (int64_t i = 0; i < t.numel(); i++, p += size_of(dtype_))
     store_from_double(p, dtype_, low + (high - low) * static_cast<double>(next() >> 11) * 0x1p-53);
   return t;
+}
+
+double Samples::number(double value) const {
+  return !is_integer(dtype_) ? value : dtype_ == kU8 ? std::ceil(std::abs(value)) : std::ceil(value);
 }
 
 Tensor Samples::indices(const Dims& shape, int64_t low, int64_t high, DType dtype) {
@@ -47,7 +53,7 @@ void sample_elementwise(Samples& s) {
   const Op& op = s.op();
   const int inputs = op.signature.input_count();
   Attrs attrs;
-  for (int i = 0; i < op.signature.attr_count(); i++) attrs.set(op.signature.attr(i).name, 0.75 + 0.5 * i);
+  for (int i = 0; i < op.signature.attr_count(); i++) attrs.set(op.signature.attr(i).name, s.number(0.75 + 0.5 * i));
   for (const auto& shapes : kShapes) {
     std::vector<Tensor> operands;
     for (int i = 0; i < inputs; i++) operands.push_back(inputs == 3 && i == 0 ? s.mask(shapes[i]) : s.real(shapes[i]));

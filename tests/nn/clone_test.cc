@@ -72,6 +72,31 @@ TEST(Clone, TakesWhatLayersCarry) {
   EXPECT_FALSE(copy.state().h.shares_storage(lstm.state().h));
 }
 
+// As its base class it would lose what it has besides, and nobody would see it.
+TEST(Clone, OfABaseClassIsRefused) {
+  struct Net : nn::Sequential {
+    nn::Linear extra{2, 2};
+    Net() : Sequential(nn::Linear(4, 2)) {}
+    void parts(nn::Parts& p) override { Sequential::parts(p), p("extra", extra); }
+    Tensor forward(const Tensor& x) override { return extra(Sequential::forward(x)); }
+  } net;
+  nn::Sequential& base = net;
+  EXPECT_REFUSED(nn::clone(base), "clone: the module is a Net, and a copy as Sequential would lose");
+  Net whole = nn::clone(net);
+  EXPECT_EQ(values(whole(ones({1, 4}))), values(net(ones({1, 4}))));
+  EXPECT_FALSE(whole.extra.weight.shares_storage(net.extra.weight));
+}
+
+// Modes of a clone are its own from then on.
+TEST(Clone, HasModesOfItsOwn) {
+  nn::Sequential net = deep(), target = nn::clone(net);
+  target.eval();
+  target.freeze();
+  EXPECT_TRUE(net.training());
+  EXPECT_FALSE(net.frozen());
+  EXPECT_TRUE(net[0].training());
+}
+
 TEST(Clone, PlainCopiesAreRefused) {
   nn::Linear a(2, 3);
   EXPECT_REFUSED(const nn::Linear b = a, "nn::clone(net)");

@@ -131,6 +131,39 @@ TEST_P(TableErrors, HalfPrecisionArrives) {
   }
 }
 
+// A call like this one with another value for a real constant.
+Case with_constant(const Case& c, int which, double value) {
+  Case changed{c.op, c.inputs, {}};
+  for (int i = 0; i < c.attrs.size(); i++) {
+    const Attr& a = c.attrs[i];
+    switch (a.kind) {
+      case Attr::Kind::kInt: changed.attrs.set(a.name, a.integer); break;
+      case Attr::Kind::kReal: changed.attrs.set(a.name, i == which ? value : a.real); break;
+      case Attr::Kind::kInts: changed.attrs.set(a.name, a.ints); break;
+      case Attr::Kind::kText: changed.attrs.set(a.name, a.text); break;
+      case Attr::Kind::kPointer: changed.attrs.set(a.name, a.pointer); break;
+    }
+  }
+  return changed;
+}
+
+// A number that a result of integers does not hold would be cut off: it is refused, whatever the op. Where results are
+// no integers (comparisons) such numbers have a meaning, and ops that say so have rules of their own.
+TEST_P(TableErrors, IntegersRefuseNumbersTheyDoNotHold) {
+  if (op().real_constants == RealConstants::kOwn) GTEST_SKIP() << "has a rule of its own";
+  for (const DType type : types_of(op()))
+    for (const Case& c : cases_of(op(), type)) {
+      if (!is_integer(infer(c).of[0].dtype)) continue;
+      for (int i = 0; i < c.attrs.size(); i++) {
+        if (c.attrs[i].kind != Attr::Kind::kReal) continue;
+        for (const double wrong : {0.5, -1.25, 1e30, -1e30, std::nan("")}) {
+          const Case changed = with_constant(c, i, wrong);
+          ASSERT_TRUE(named_error(changed)) << describe(changed);
+        }
+      }
+    }
+}
+
 INGOT_FOR_EVERY_OP(TableErrors);
 
 // A scale that the type does not hold would make every score infinite.

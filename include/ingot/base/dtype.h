@@ -56,6 +56,8 @@ INGOT_API const char* name(DType t);
 
 /// True for the types mathematics runs in: f32 and f64.
 constexpr bool is_float(DType t) { return t == DType::kF32 || t == DType::kF64; }
+/// True for i32, i64 and u8.
+constexpr bool is_integer(DType t) { return t == DType::kI32 || t == DType::kI64 || t == DType::kU8; }
 /// True for the types plain arithmetic is defined on: f32, f64, i32 and i64.
 constexpr bool is_number(DType t) { return is_float(t) || t == DType::kI32 || t == DType::kI64; }
 

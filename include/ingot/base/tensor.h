@@ -15,6 +15,13 @@
 
 namespace ingot {
 
+/// Elements of a storage that live elsewhere from now on.
+struct Moved {
+  const std::byte *first, *last;  // where they were
+  std::string name;
+  const Moved* next;
+};
+
 /// Memory shared by the tensors that look at it. Freed with the last of them.
 struct Storage {
   std::atomic<int64_t> references{1};
@@ -23,6 +30,7 @@ struct Storage {
   std::function<void()>* release = nullptr;  // set for wrapped memory: what to call at the end, or an empty function
   const void* capture = nullptr;             // of a symbolic tensor: the capture that it belongs to,
   int64_t symbol = -1;                       // and its number there
+  std::atomic<const Moved*> moved{nullptr};  // see mark_moved()
 };
 
 /// A handle: storage, dtype, shape, strides and offset. Copying a Tensor copies the handle, never the elements.
@@ -130,6 +138,14 @@ class INGOT_API Tensor {
 INGOT_API bool overlaps(const Tensor& a, const Tensor& b);
 /// True if two indices of `t` name the same memory, as in a broadcast view.
 INGOT_API bool overlaps_itself(const Tensor& t);
+
+/// Says that the elements of `t`, called `name`, live elsewhere from now on (a slab took them): whoever still looks at
+/// this memory, such as a plan that was compiled before, can know.
+INGOT_API void mark_moved(const Tensor& t, const std::string& name);
+/// The name of elements of `t` that live elsewhere, or null.
+INGOT_API const std::string* moved_from(const Tensor& t);
+/// How often elements moved so far: who has looked since the last time need not look again.
+INGOT_API uint64_t move_count();
 
 /// "f32 [2, 3]", or "undefined".
 INGOT_API std::string describe(const Tensor& t);

@@ -2,13 +2,12 @@
 // run many times without allocating.
 //
 //   Plan plan = compile([&](const Tensor& x) { return relu(linear(x, w, b)); }, {{32, 784}});
-//   const Tensor& y = plan.run(x)[0];            // valid until the next run
+//   Tensor y = plan(x);                          // a tensor of its own
+//   const Tensor& z = plan.run(x)[0];            // the fast form: allocates nothing, valid until the next run
 //   std::puts(plan.describe().c_str());
 #pragma once
 #include <concepts>
 #include <cstddef>
-#include <functional>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 #include "ingot/base/export.h"
 #include "ingot/base/named_tensor.h"
 #include "ingot/base/tensor.h"
+#include "ingot/graph/plan_function.h"
 #include "ingot/ops/options.h"
 
 namespace ingot {
@@ -25,11 +25,13 @@ namespace ingot {
 /// What an input of a plan will be: {64, 784}, or {{64}, kI64, "labels"}.
 struct InputSpec {
   InputSpec(std::initializer_list<int64_t> sizes) : shape(sizes) {}
-  InputSpec(const Dims& sizes, DType type = kF32, std::string label = {})
-      : shape(sizes), dtype(type), name(std::move(label)) {}
+  InputSpec(const Dims& sizes) : shape(sizes) {}
+  InputSpec(const Dims& sizes, DType type, std::string label = {})
+      : shape(sizes), dtype(type), typed(true), name(std::move(label)) {}
   Dims shape;
   DType dtype = kF32;
-  std::string name;  // for errors and pictures; "input 0", "input 1", … if empty
+  bool typed = false;  // was the type given? Else who knows better may choose: a loss, that of its targets
+  std::string name;    // for errors and pictures; "input 0", "input 1", … if empty
 };
 
 /// What a bound tensor is for; plan.bytes() adds them up by role.
@@ -118,6 +120,12 @@ struct Executable;
 INGOT_API const Executable& executable_of(const Plan& plan);  // for tests
 }  // namespace graph
 
+namespace detail {
+/// Copies of results; and the copy of the only one.
+INGOT_API std::vector<Tensor> copies(std::span<const Tensor> results);
+INGOT_API Tensor only_result(std::span<const Tensor> results);
+}  // namespace detail
+
 class INGOT_API Plan {
  public:
   Plan();
@@ -126,12 +134,25 @@ class INGOT_API Plan {
   ~Plan();
 
   /// Runs the plan. Inputs have exactly the shapes and types it was compiled for; any layout (a strided input is copied
-  /// into room made at its first run). The results live in the plan until the next run. Allocates nothing.
+  /// into room made at its first run). The results live in the plan, and the next run overwrites them: keep one with
+  /// clone(), or call the plan as below. Allocates nothing. An Error if memory that the plan looks at is no longer where
+  /// it was, because a slab took the parameters since.
   std::span<const Tensor> run(std::span<const Tensor* const> inputs);
   template <class... T>
   requires(std::same_as<T, Tensor>&&...) std::span<const Tensor> run(const T&... inputs) {
     const Tensor* list[sizeof...(T) + 1] = {&inputs..., nullptr};
     return run(std::span<const Tensor* const>(list, sizeof...(T)));
+  }
+
+  /// Runs the plan; its result is a tensor of its own, nobody else's. An Error if it has several: see compute().
+  template <class... T>
+  requires(std::same_as<T, Tensor>&&...) Tensor operator()(const T&... inputs) {
+    return detail::only_result(run(inputs...));
+  }
+  /// The same for any number of results.
+  template <class... T>
+  requires(std::same_as<T, Tensor>&&...) std::vector<Tensor> compute(const T&... inputs) {
+    return detail::copies(run(inputs...));
   }
 
   /// Runs the plan once for each of n sets of inputs, spread over the workers: every input has one more axis in front,
@@ -209,6 +230,15 @@ class INGOT_API ExecutionContext {
     const Tensor* list[sizeof...(T) + 1] = {&inputs..., nullptr};
     return run(std::span<const Tensor* const>(list, sizeof...(T)));
   }
+  /// As the plan's: results of their own.
+  template <class... T>
+  requires(std::same_as<T, Tensor>&&...) Tensor operator()(const T&... inputs) {
+    return detail::only_result(run(inputs...));
+  }
+  template <class... T>
+  requires(std::same_as<T, Tensor>&&...) std::vector<Tensor> compute(const T&... inputs) {
+    return detail::copies(run(inputs...));
+  }
   std::span<const Tensor> outputs() const;
   const Tensor& output(std::string_view name) const;
 
@@ -216,66 +246,8 @@ class INGOT_API ExecutionContext {
   std::unique_ptr<graph::Context> context_;
 };
 
-/// The general form of what is compiled: tensors in, named tensors out.
-using PlanFunction = std::function<std::vector<NamedTensor>(std::span<const Tensor>)>;
+/// Compiles the general form of a function.
 INGOT_API Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs, const PlanOptions& options);
-
-namespace detail {
-
-inline std::vector<NamedTensor> as_outputs(const Tensor& t) { return {{"", t}}; }
-inline std::vector<NamedTensor> as_outputs(std::vector<NamedTensor> list) { return list; }
-template <class List>
-requires requires(const List& list) { list.begin()->shape(); }
-std::vector<NamedTensor> as_outputs(const List& list) {
-  std::vector<NamedTensor> named;
-  named.reserve(std::size(list));
-  for (const Tensor& t : list) named.push_back({"", t});
-  return named;
-}
-
-template <class F, class... A>
-std::vector<NamedTensor> outputs_of(F& fn, const A&... arguments) {
-  if constexpr (std::is_void_v<std::invoke_result_t<F&, const A&...>>) {
-    fn(arguments...);
-    return {};
-  } else {
-    return as_outputs(fn(arguments...));
-  }
-}
-template <class F, size_t... I>
-std::vector<NamedTensor> call_with(F& fn, [[maybe_unused]] std::span<const Tensor> in, std::index_sequence<I...>) {
-  return outputs_of(fn, in[I]...);
-}
-template <size_t, class T>
-using Repeat = T;
-template <class F, size_t... I>
-constexpr bool takes(std::index_sequence<I...>) {
-  return std::is_invocable_v<F&, Repeat<I, const Tensor&>...>;
-}
-template <class F, size_t kCount = 0>
-constexpr size_t tensor_arity() {
-  static_assert(kCount <= 16, "compile: the function takes Tensors (up to 16), or one std::span<const Tensor>");
-  if constexpr (takes<F>(std::make_index_sequence<kCount>{}))
-    return kCount;
-  else
-    return tensor_arity<F, kCount + 1>();
-}
-[[noreturn]] INGOT_API void wrong_input_count(size_t takes, size_t given);
-
-template <class F>
-PlanFunction as_plan_function(F fn, size_t inputs) {
-  if constexpr (std::is_invocable_v<F&, std::span<const Tensor>> && !std::is_invocable_v<F&, const Tensor&>) {
-    return [fn = std::move(fn)](std::span<const Tensor> in) mutable { return outputs_of(fn, in); };
-  } else {
-    constexpr size_t kCount = tensor_arity<F>();
-    if (inputs != kCount) wrong_input_count(kCount, inputs);
-    return [fn = std::move(fn)](std::span<const Tensor> in) mutable {
-      return call_with(fn, in, std::make_index_sequence<kCount>{});
-    };
-  }
-}
-
-}  // namespace detail
 
 /// Compiles `fn`: a function of one Tensor per input (or of one std::span<const Tensor>) that returns a Tensor, a list
 /// of Tensors, a std::vector<NamedTensor>, or nothing. It is called once, on symbolic tensors; tensors that it finds

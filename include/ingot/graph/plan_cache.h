@@ -1,7 +1,7 @@
 // Plans for input shapes that change: made on demand, the most recently used are kept.
 //
 //   PlanCache cache([&](const Tensor& x) { return net(x); }, /*inputs=*/1, {}, /*most=*/4);
-//   const Tensor& y = cache.run(x)[0];
+//   Tensor y = cache(x);                         // or cache.run(x)[0], as with a plan
 #pragma once
 #include <algorithm>
 #include <concepts>
@@ -52,6 +52,16 @@ class ShapeCache {
     };
     Made* const found = find_by(inputs.size(), same, [](const std::vector<InputSpec>&) { return true; });
     return found != nullptr ? *found : add(inputs);
+  }
+
+  /// Makes those anew that `stale` says so of, in their places.
+  template <class Stale>
+  void renew(Stale stale) {
+    for (Entry& e : entries_) {
+      if (!stale(e.made)) continue;
+      e.made = make_(e.inputs);
+      made_++;
+    }
   }
 
   size_t size() const { return entries_.size(); }
@@ -108,13 +118,23 @@ class INGOT_API PlanCache {
   PlanCache(F fn, size_t inputs, PlanOptions options = {}, size_t most = 8)
       : PlanCache(detail::as_plan_function<F>(std::move(fn), inputs), std::move(options), most) {}
   PlanCache(PlanFunction fn, PlanOptions options, size_t most);
-  /// The plan for inputs of these shapes and types, compiled now if it is not there.
+  /// The plan for inputs of these shapes and types, compiled now if it is not there, or if a slab has taken parameters
+  /// that it uses since it was.
   Plan& plan_for(std::span<const Tensor* const> inputs);
   template <class... T>
   requires(std::same_as<T, Tensor>&&...) std::span<const Tensor> run(const T&... inputs) {
     const Tensor* list[sizeof...(T) + 1] = {&inputs..., nullptr};
     const std::span<const Tensor* const> all(list, sizeof...(T));
     return plan_for(all).run(all);
+  }
+  /// As the plan's: results of their own.
+  template <class... T>
+  requires(std::same_as<T, Tensor>&&...) Tensor operator()(const T&... inputs) {
+    return detail::only_result(run(inputs...));
+  }
+  template <class... T>
+  requires(std::same_as<T, Tensor>&&...) std::vector<Tensor> compute(const T&... inputs) {
+    return detail::copies(run(inputs...));
   }
   size_t size() const { return plans_.size(); }
   int64_t compiles() const { return plans_.made(); }
@@ -124,6 +144,7 @@ class INGOT_API PlanCache {
 
  private:
   ShapeCache<Plan> plans_;
+  uint64_t moves_ = 0;  // move_count() when the plans were last looked at
 };
 
 }  // namespace ingot

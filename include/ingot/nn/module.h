@@ -1,6 +1,7 @@
 // Modules: parameters plus a forward written with ops. Nobody writes a backward, nobody plans memory.
 #pragma once
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -63,6 +64,11 @@ class INGOT_API RandomScope {
 };
 
 class Module;
+
+/// How a module behaves. Plans are made for modes that modules have at that time.
+struct Modes {
+  bool training = true, frozen = false;
+};
 
 /// What a module is made of, told by Module::parts to whoever asks.
 class INGOT_API Parts {
@@ -132,17 +138,23 @@ class INGOT_API Module {
   /// too: an Error lists all that is wrong, and then nothing has been copied. Returns the names not in common.
   StateDifference load_state_dict(std::span<const NamedTensor> state, bool strict = true);
 
-  /// Training mode, the initial one, or evaluation; of this module and all inside.
+  /// Training mode, the initial one, or evaluation; of this module and all inside. A plan keeps the modes it was
+  /// compiled with; a training step whose modes have changed is an Error when it is run.
   void train(bool on = true);
   void eval() { train(false); }
-  bool training() const { return training_; }
+  bool training() const;
 
-  /// Keeps the parameters of this module and all inside from being trained, or lets them again; for plans made later.
+  /// Keeps the parameters of this module and all inside from being trained, or lets them again. It counts when
+  /// parameters are collected to be trained: a step that was made before is an Error when it is run.
   void freeze(bool on = true);
-  bool frozen() const { return frozen_; }
+  bool frozen() const { return modes_ != nullptr && modes_->frozen; }
+  /// The modes themselves, which stay when the module goes.
+  const std::shared_ptr<Modes>& modes() const { return modes_; }
 
   /// Converts the module's real parameters and buffers, and all inside, to f32 or f64, in new memory.
   void to(DType dtype);
+  /// The op, which a forward would not find behind the other one.
+  static Tensor to(const Tensor& x, DType dtype);
 
   /// Told the loss of every batch that the Trainer has trained on, for modules whose schedule goes by it. Allocates
   /// nothing. Whoever trains without a Trainer calls it.
@@ -166,7 +178,7 @@ class INGOT_API Module {
   friend class Parts;
   friend class LayerList;
   friend class Evaluating;
-  bool training_ = true, frozen_ = false;
+  std::shared_ptr<Modes> modes_ = std::make_shared<Modes>();
   std::string name_;
 };
 
@@ -181,6 +193,7 @@ class INGOT_API Cloning {
   Cloning& operator=(const Cloning&) = delete;
 };
 INGOT_API bool cloning();
+[[noreturn]] INGOT_API void refuse_slice(const Module& module, const std::type_info& as);
 /// Gives a copy memory of its own; what was shared inside the original is shared inside the copy.
 INGOT_API void make_independent(Module& copy, const Module& original);
 
@@ -192,6 +205,7 @@ template <std::derived_from<Module> M>
 M clone(const M& module) {
   static_assert(std::is_copy_constructible_v<M>,
                 "clone: the module has a member that cannot be copied — hold parts by value or as nn::LayerPtr");
+  if (typeid(module) != typeid(M)) detail::refuse_slice(module, typeid(M));
   const detail::Cloning permitted;
   M copy(module);
   detail::make_independent(copy, module);
@@ -236,13 +250,17 @@ class INGOT_API LayerPtr {
       : layer_(std::move(layer)), copy_(copier<L>()) {
     check();
   }
+  LayerPtr(std::nullptr_t) { check(); }  // NOLINT: an Error
   LayerPtr(const LayerPtr& other);
   LayerPtr(LayerPtr&&) noexcept = default;
   LayerPtr& operator=(const LayerPtr& other) { return *this = LayerPtr(other); }
   LayerPtr& operator=(LayerPtr&&) noexcept = default;
-  Layer& operator*() const { return *layer_; }
-  Layer* operator->() const { return layer_.get(); }
-  Layer* get() const { return layer_.get(); }
+  Layer& operator*() const { return *get(); }
+  Layer* operator->() const { return get(); }
+  Layer* get() const {
+    if (layer_ == nullptr) check();  // it was moved from
+    return layer_.get();
+  }
 
  private:
   using Copy = std::shared_ptr<Layer> (*)(const Layer&);
@@ -259,7 +277,7 @@ class INGOT_API LayerPtr {
   }
   void check() const;
   std::shared_ptr<Layer> layer_;
-  Copy copy_;
+  Copy copy_ = nullptr;
 };
 
 /// A layer made of layers, named "0", "1", ….
@@ -301,6 +319,9 @@ class INGOT_API Sequential : public LayerList {
     append(std::move(layer));
     return *this;
   }
+  /// The ops, which the forward of a class derived from this one would not find behind the others.
+  static Tensor add(const Tensor& a, const Tensor& b);
+  static Tensor add(const Tensor& x, double value);
   Tensor forward(const Tensor& x) override;
 };
 
@@ -320,6 +341,8 @@ struct INGOT_API Summary {
   int64_t parameters = 0, trainable = 0;
   size_t bytes = 0;
   double flops = 0;
+  /// Modules with parameters that were called although no parts() lists them: nobody trains or saves them.
+  std::vector<std::string> unlisted;
   /// An aligned table with totals.
   std::string text() const;
 };

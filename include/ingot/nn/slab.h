@@ -19,9 +19,10 @@ struct Parameter {
 
 /// Parameters and their gradients in two contiguous slabs of the same order, each parameter at a multiple of 64 bytes
 /// (what lies between is zero). Making a slab moves the parameters' elements into it and lets their tensors look there.
-/// Tensors that look at the same elements (shared weights) are one parameter, under the first one's name. Plans that
-/// were compiled before, and other handles, still look at the old memory. While a slab lives, no second one can be made
-/// of its parameters: what it was made for would train memory that nobody looks at any more.
+/// Tensors that look at the same elements (shared weights) are one parameter, under the first one's name. Other handles
+/// still look at the old memory; a plan that does, because it was compiled before, says so when it is run. While a slab
+/// lives, no second one can be made of its parameters: what it was made for would train memory that nobody looks at any
+/// more.
 class INGOT_API ParameterSlab {
  public:
   explicit ParameterSlab(std::vector<Parameter> parameters);
@@ -29,15 +30,16 @@ class INGOT_API ParameterSlab {
   const Tensor& values() const { return values_; }
   const Tensor& gradients() const { return gradients_; }
   size_t size() const { return parameters_.size(); }
-  const std::string& name(size_t i) const { return parameters_[i].name; }
+  const std::string& name(size_t i) const { return parameters_[checked(i)].name; }
   /// Parameter i, and its gradient, as views of the slabs.
-  const Tensor& value(size_t i) const { return parameters_[i].tensor; }
-  const Tensor& gradient(size_t i) const { return parameter_gradients_[i]; }
+  const Tensor& value(size_t i) const { return parameters_[checked(i)].tensor; }
+  const Tensor& gradient(size_t i) const { return parameter_gradients_[checked(i)]; }
   /// Elements of all parameters, without what lies between them.
   int64_t count() const { return count_; }
   std::span<const NamedTensor> named() const { return parameters_; }
 
  private:
+  size_t checked(size_t i) const;
   std::vector<NamedTensor> parameters_;
   std::vector<Tensor> parameter_gradients_;
   Tensor values_, gradients_;

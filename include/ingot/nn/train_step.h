@@ -25,6 +25,9 @@
 #include "ingot/nn/slab.h"
 
 namespace ingot {
+namespace nn {
+class StepModes;
+}
 
 struct UpdateOptions {
   int64_t accumulate = 1;  // batches whose mean gradient makes one update
@@ -84,6 +87,12 @@ class INGOT_API TrainStep {
       : own_(std::make_unique<Updates>(slab, optimizer)), updates_{own_.get()} {
     compile_for(as_function(std::forward<F>(loss), inputs), inputs, options);
   }
+  /// With updates of its own, which have options.
+  template <class F>
+  TrainStep(F&& loss, Updates&& updates, const std::vector<InputSpec>& inputs, const PlanOptions& options = {})
+      : own_(std::make_unique<Updates>(std::move(updates))), updates_{own_.get()} {
+    compile_for(as_function(std::forward<F>(loss), inputs), inputs, options);
+  }
   /// With updates that other steps share; they must outlive the step.
   template <class F>
   TrainStep(F&& loss, Updates& updates, const std::vector<InputSpec>& inputs, const PlanOptions& options = {})
@@ -107,7 +116,11 @@ class INGOT_API TrainStep {
     compile_for(as_function(std::forward<F>(loss), inputs), inputs, options);
   }
 
-  /// One step; the (first) loss before the update.
+  /// Also notices modes of a model (train, eval, freeze) that the function uses without calling it as a layer.
+  void watch(nn::Module& model);
+
+  /// One step; the (first) loss before the update. An Error if modes of modules that it calls have changed since it was
+  /// made.
   template <class... T>
   requires(std::same_as<T, Tensor>&&...) float operator()(const T&... inputs) {
     const Tensor* list[sizeof...(T) + 1] = {&inputs..., nullptr};
@@ -137,17 +150,19 @@ class INGOT_API TrainStep {
     return detail::as_plan_function<std::decay_t<F>>(std::forward<F>(fn), inputs.size());
   }
   void compile_for(const PlanFunction& losses, const std::vector<InputSpec>& inputs, const PlanOptions& options);
+  std::vector<NamedTensor> called(const PlanFunction& losses, std::span<const Tensor> inputs);
   Updates& first() const;
   std::unique_ptr<ParameterSlab> slab_;
   std::unique_ptr<Updates> own_;
   std::vector<Updates*> updates_;
+  std::shared_ptr<nn::StepModes> modes_;
   Plan plan_;
 };
 
 namespace nn {
 
 /// Compiles forward, loss, backward and update of a model for a batch `inputs[0]` and targets `inputs[1]`, whose type
-/// is the loss's; a third input, if there is one, holds a weight per sample. The step owns the slab that the model's
+/// is the loss's if the spec gives none; a third input, if there is one, holds a weight per sample. The step owns the slab that the model's
 /// parameters now look into.
 INGOT_API TrainStep train_step(Layer& model, const Loss& loss, const Optimizer& optimizer,
                                std::vector<InputSpec> inputs, const PlanOptions& options = {});
@@ -156,8 +171,10 @@ template <class F>
 requires(!std::convertible_to<F, const Loss&>) TrainStep
     train_step(Module& model, F&& loss, const Optimizer& optimizer, const std::vector<InputSpec>& inputs,
                const PlanOptions& options = {}) {
-  return TrainStep(std::forward<F>(loss), std::make_unique<ParameterSlab>(model.trainable_parameters()), optimizer,
-                   inputs, options);
+  TrainStep step(std::forward<F>(loss), std::make_unique<ParameterSlab>(model.trainable_parameters()), optimizer,
+                 inputs, options);
+  step.watch(model);
+  return step;
 }
 
 }  // namespace nn

@@ -110,23 +110,16 @@ class INGOT_API Trainer {
   Trainer(Layer& model, Loss loss, const Optimizer& optimizer, TrainerOptions options = {});
   /// For a function that uses the model's parameters and gives the loss, or a BatchFunction's list.
   template <class F>
-  requires std::invocable<F&, const data::Batch&> Trainer(Module& model, F function, const Optimizer& optimizer,
-                                                          TrainerOptions options = {})
-      : Trainer(model, BatchFunction([f = std::move(function)](const data::Batch& b) mutable {
-                  return ingot::detail::as_outputs(f(b));
-                }),
-                {{model, optimizer}}, std::move(options), nullptr) {}
+  requires(!std::convertible_to<F, Loss>)
+      Trainer(Module& model, F function, const Optimizer& optimizer, TrainerOptions options = {})
+      : Trainer(model, as_function(std::move(function)), {{model, optimizer}}, std::move(options), nullptr) {}
   /// Several optimisers in one run (actor and critic, generator and discriminator), each for a part of the model with a
   /// slab of its own: the function's results begin with a loss for each of them, all before any update. The first is
   /// the one that scores have.
   template <class F>
-  requires std::invocable<F&, const data::Batch&> Trainer(Module& model, F function,
-                                                          const std::vector<Learner>& learners,
-                                                          TrainerOptions options = {})
-      : Trainer(model, BatchFunction([f = std::move(function)](const data::Batch& b) mutable {
-                  return ingot::detail::as_outputs(f(b));
-                }),
-                learners, std::move(options), nullptr) {}
+  requires(!std::convertible_to<F, Loss>)
+      Trainer(Module& model, F function, const std::vector<Learner>& learners, TrainerOptions options = {})
+      : Trainer(model, as_function(std::move(function)), learners, std::move(options), nullptr) {}
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
@@ -173,6 +166,16 @@ class INGOT_API Trainer {
   struct INGOT_PRIVATE Impl;
 
  private:
+  template <class F>
+  static BatchFunction as_function(F function) {
+    constexpr bool kTakesBatch = std::is_invocable_v<F&, const data::Batch&>;
+    static_assert(kTakesBatch,
+                  "the trainer's function must take one const data::Batch&: batch.x, batch.y, batch[\"name\"]");
+    if constexpr (kTakesBatch)
+      return [f = std::move(function)](const data::Batch& b) mutable { return ingot::detail::outputs_of(f, b); };
+    else
+      return {};
+  }
   Trainer(Module& model, BatchFunction function, const std::vector<Learner>& learners, TrainerOptions options,
           std::nullptr_t);
   std::unique_ptr<Impl> impl_;

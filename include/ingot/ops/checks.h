@@ -21,6 +21,8 @@ INGOT_API void require_same_type(const Call& call, int i, int j);
 INGOT_API void require_indices(const Call& call, int i);
 /// The attribute `dtype`; fails if it is none of the eight types.
 INGOT_API DType require_dtype(const Call& call);
+/// Fails unless `value`, called `what`, is a number that elements of an integer type hold; other types take any.
+INGOT_API void require_element(const Call& call, DType type, std::string_view what, double value);
 /// Fails unless every value of input i (i32 or i64) lies in [low, high).
 INGOT_API void require_index_range(const Call& call, int i, int64_t low, int64_t high);
 /// Element k, in row-major order, of an index tensor of any layout.

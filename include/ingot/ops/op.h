@@ -175,6 +175,13 @@ enum class Fold : uint8_t { kNone, kSum, kMean, kMax, kMin };
 /// What the kernel of a product can do to its result in place of an op that follows.
 enum class Epilogue : uint8_t { kNone, kAddBias, kRectify };
 
+/// What the real constants of a call must be if its result holds integers: nothing is rounded in silence.
+enum class RealConstants : uint8_t {
+  kElements,  // numbers that the result's type holds
+  kBounds,    // those, or infinite: they limit elements
+  kOwn,       // the shape rule knows
+};
+
 /// Where rounding of an op's result comes from, in units of the last place: |error| ≤ ulps · |result| + scaled ·
 /// (largest magnitude of inputs and results). Negative: by the kind of op.
 struct Rounding {
@@ -198,6 +205,7 @@ struct Op {
   const char* doc = nullptr;  // one sentence, with shapes
   const char* family = nullptr;
   Types types = Types::kFloats;
+  RealConstants real_constants = RealConstants::kElements;
   /// Part of a gradient or of a fused form: declared in plumbing.h, where users do not meet it.
   bool plumbing = false;
 

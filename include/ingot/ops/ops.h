@@ -222,12 +222,22 @@ INGOT_API void gelu_erf_into(const Tensor& dst, const Tensor& x);
 
 // attention -----------------------------------------------------------------------------------------------------------
 
+struct AttentionResult {
+  Tensor y, lse;
+  static constexpr const char* kNames[] = {"y", "lse"};
+  const Tensor& operator[](size_t i) const { return result_at({&y, &lse}, i); }
+};
 /// softmax(scale · q·kᵀ)·v for each head: q [batch, queries, heads · depth], k and v [batch, keys, heads · depth], to y like q and log Σ exp of the scores [batch, heads, queries]; scale 0 means 1/√depth; `causal` hides from a query the keys behind its place, counted from the end.
-INGOT_API std::array<Tensor, 2> attention(const Tensor& q, const Tensor& k, const Tensor& v, int64_t heads = 1, bool causal = false, double scale = 0);
+INGOT_API AttentionResult attention(const Tensor& q, const Tensor& k, const Tensor& v, int64_t heads = 1, bool causal = false, double scale = 0);
 INGOT_API void attention_into(const Tensor& y, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v, int64_t heads = 1, bool causal = false, double scale = 0);
 
+struct SelfAttentionResult {
+  Tensor y, lse;
+  static constexpr const char* kNames[] = {"y", "lse"};
+  const Tensor& operator[](size_t i) const { return result_at({&y, &lse}, i); }
+};
 /// attention where q, k and v stand side by side, as one projection makes them: qkv [batch, length, 3 · heads · depth], to y [batch, length, heads · depth] and the scores' sums [batch, heads, length].
-INGOT_API std::array<Tensor, 2> self_attention(const Tensor& qkv, int64_t heads = 1, bool causal = false, double scale = 0);
+INGOT_API SelfAttentionResult self_attention(const Tensor& qkv, int64_t heads = 1, bool causal = false, double scale = 0);
 INGOT_API void self_attention_into(const Tensor& y, const Tensor& lse, const Tensor& qkv, int64_t heads = 1, bool causal = false, double scale = 0);
 
 // columns -------------------------------------------------------------------------------------------------------------
@@ -308,8 +318,13 @@ INGOT_API void permutation_into(const Tensor& dst, int64_t n, int64_t seed, int6
 
 // dropout -------------------------------------------------------------------------------------------------------------
 
+struct DropoutResult {
+  Tensor y, mask;
+  static constexpr const char* kNames[] = {"y", "mask"};
+  const Tensor& operator[](size_t i) const { return result_at({&y, &mask}, i); }
+};
 /// Sets each element to 0 with probability p and scales the others by 1 / (1 - p); also gives the bool mask of what was kept.
-INGOT_API std::array<Tensor, 2> dropout(const Tensor& x, double p, int64_t seed, int64_t stream = 0);
+INGOT_API DropoutResult dropout(const Tensor& x, double p, int64_t seed, int64_t stream = 0);
 INGOT_API void dropout_into(const Tensor& y, const Tensor& mask, const Tensor& x, double p, int64_t seed, int64_t stream = 0);
 
 // einsum --------------------------------------------------------------------------------------------------------------
@@ -398,18 +413,33 @@ INGOT_API void group_norm_into(const Tensor& dst, const Tensor& x, const Tensor&
 INGOT_API Tensor instance_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
 INGOT_API void instance_norm_into(const Tensor& dst, const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
 
+struct BatchNormResult {
+  Tensor y, mean, variance;
+  static constexpr const char* kNames[] = {"y", "mean", "variance"};
+  const Tensor& operator[](size_t i) const { return result_at({&y, &mean, &variance}, i); }
+};
 /// Normalises x [n, c, …] over each channel of the batch; also gives the batch's mean and (biased) variance, [c].
-INGOT_API std::array<Tensor, 3> batch_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
+INGOT_API BatchNormResult batch_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
 INGOT_API void batch_norm_into(const Tensor& y, const Tensor& mean, const Tensor& variance, const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
 
 // pool ----------------------------------------------------------------------------------------------------------------
 
+struct MaxPool1dResult {
+  Tensor y, indices;
+  static constexpr const char* kNames[] = {"y", "indices"};
+  const Tensor& operator[](size_t i) const { return result_at({&y, &indices}, i); }
+};
 /// The largest element of each window of x [n, c, l], and its position (i64).
-INGOT_API std::array<Tensor, 2> max_pool1d(const Tensor& x, const PoolOptions& options);
+INGOT_API MaxPool1dResult max_pool1d(const Tensor& x, const PoolOptions& options);
 INGOT_API void max_pool1d_into(const Tensor& y, const Tensor& indices, const Tensor& x, const PoolOptions& options);
 
+struct MaxPool2dResult {
+  Tensor y, indices;
+  static constexpr const char* kNames[] = {"y", "indices"};
+  const Tensor& operator[](size_t i) const { return result_at({&y, &indices}, i); }
+};
 /// The largest element of each window of x [n, c, h, w], and its position in the plane (i64).
-INGOT_API std::array<Tensor, 2> max_pool2d(const Tensor& x, const PoolOptions& options);
+INGOT_API MaxPool2dResult max_pool2d(const Tensor& x, const PoolOptions& options);
 INGOT_API void max_pool2d_into(const Tensor& y, const Tensor& indices, const Tensor& x, const PoolOptions& options);
 
 /// The mean of each window of x [n, c, l].
@@ -428,12 +458,22 @@ INGOT_API void adaptive_avg_pool1d_into(const Tensor& dst, const Tensor& x, cons
 INGOT_API Tensor adaptive_avg_pool2d(const Tensor& x, const Dims& size);
 INGOT_API void adaptive_avg_pool2d_into(const Tensor& dst, const Tensor& x, const Dims& size);
 
+struct AdaptiveMaxPool1dResult {
+  Tensor y, indices;
+  static constexpr const char* kNames[] = {"y", "indices"};
+  const Tensor& operator[](size_t i) const { return result_at({&y, &indices}, i); }
+};
 /// The largest element of each of `size` bins of x [n, c, l], and its position (i64).
-INGOT_API std::array<Tensor, 2> adaptive_max_pool1d(const Tensor& x, const Dims& size);
+INGOT_API AdaptiveMaxPool1dResult adaptive_max_pool1d(const Tensor& x, const Dims& size);
 INGOT_API void adaptive_max_pool1d_into(const Tensor& y, const Tensor& indices, const Tensor& x, const Dims& size);
 
+struct AdaptiveMaxPool2dResult {
+  Tensor y, indices;
+  static constexpr const char* kNames[] = {"y", "indices"};
+  const Tensor& operator[](size_t i) const { return result_at({&y, &indices}, i); }
+};
 /// The largest element of each of size[0] × size[1] bins of x [n, c, h, w], and its position in the plane (i64).
-INGOT_API std::array<Tensor, 2> adaptive_max_pool2d(const Tensor& x, const Dims& size);
+INGOT_API AdaptiveMaxPool2dResult adaptive_max_pool2d(const Tensor& x, const Dims& size);
 INGOT_API void adaptive_max_pool2d_into(const Tensor& y, const Tensor& indices, const Tensor& x, const Dims& size);
 
 // reduction -----------------------------------------------------------------------------------------------------------
@@ -498,12 +538,22 @@ INGOT_API void softmax_cross_entropy_into(const Tensor& dst, const Tensor& logit
 INGOT_API Tensor cumsum(const Tensor& x, int64_t axis = -1, bool reverse = false);
 INGOT_API void cumsum_into(const Tensor& dst, const Tensor& x, int64_t axis = -1, bool reverse = false);
 
+struct SortResult {
+  Tensor values, indices;
+  static constexpr const char* kNames[] = {"values", "indices"};
+  const Tensor& operator[](size_t i) const { return result_at({&values, &indices}, i); }
+};
 /// The elements along `axis` in order, and where they were (i64); stable, NaN counts as largest.
-INGOT_API std::array<Tensor, 2> sort(const Tensor& x, int64_t axis = -1, bool descending = false);
+INGOT_API SortResult sort(const Tensor& x, int64_t axis = -1, bool descending = false);
 INGOT_API void sort_into(const Tensor& values, const Tensor& indices, const Tensor& x, int64_t axis = -1, bool descending = false);
 
+struct TopkResult {
+  Tensor values, indices;
+  static constexpr const char* kNames[] = {"values", "indices"};
+  const Tensor& operator[](size_t i) const { return result_at({&values, &indices}, i); }
+};
 /// The k largest elements along `axis`, largest first, and where they were (i64); of equals the first.
-INGOT_API std::array<Tensor, 2> topk(const Tensor& x, int64_t k, int64_t axis = -1);
+INGOT_API TopkResult topk(const Tensor& x, int64_t k, int64_t axis = -1);
 INGOT_API void topk_into(const Tensor& values, const Tensor& indices, const Tensor& x, int64_t k, int64_t axis = -1);
 
 // view ----------------------------------------------------------------------------------------------------------------

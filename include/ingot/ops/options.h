@@ -1,4 +1,4 @@
-// Arguments that come in groups.
+// Arguments and results that come in groups.
 #pragma once
 #include "ingot/base/tensor.h"
 #include "ingot/ops/op.h"
@@ -18,6 +18,9 @@ class Tensors {
   const Tensor* data_;
   size_t size_;
 };
+
+/// Result i of several that have names (ops.h); an Error if there are fewer.
+INGOT_API const Tensor& result_at(std::initializer_list<const Tensor*> results, size_t i);
 
 /// How a convolution slides. Lists have one number per spatial axis; empty means 1 (stride, dilation) or 0 (padding).
 struct ConvOptions {

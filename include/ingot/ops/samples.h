@@ -23,6 +23,8 @@ class INGOT_API Samples {
   /// Random numbers of the sampled type in the op's range [low, high].
   Tensor real(const Dims& shape) { return real(shape, op_.low, op_.high); }
   Tensor real(const Dims& shape, double low, double high);
+  /// A constant that the sampled type holds: `value`, or a whole number beside it.
+  double number(double value) const;
   /// Random integers in [low, high).
   Tensor indices(const Dims& shape, int64_t low, int64_t high, DType dtype = kI64);
   Tensor mask(const Dims& shape);

@@ -143,8 +143,18 @@ namespace {
 
 }  // namespace
 
+void Context::check_moved() {
+  const uint64_t now = move_count();
+  if (const std::string* name = executable_->moved())
+    throw Error(executable_->program.name + ": \"" + *name +
+                "\" is no longer where it was when the plan was compiled (a training step, a slab or Module::to() took "
+                "it), so the plan would compute with the old one for ever — compile it after that, or use a PlanCache");
+  seen_moves_ = now;
+}
+
 void Context::bind(std::span<const Tensor* const> inputs) {
   const Program& p = executable_->program;
+  if (move_count() != seen_moves_) check_moved();
   if (inputs.size() != p.inputs.size())
     throw Error(p.name + ": " + std::to_string(inputs.size()) + " inputs given, the plan has " +
                 std::to_string(p.inputs.size()));

@@ -33,6 +33,8 @@ struct Executable {
   size_t scratch_bytes(int threads) const { return own_scratch * static_cast<size_t>(threads) + spare_bytes; }
   /// The first slab of the user's that the program writes, or null.
   const Program::Slab* writes() const;
+  /// The name of elements of the user's that the program looks at and that live elsewhere by now, or null.
+  const std::string* moved() const;
 };
 
 /// Makes the kernels of a program and shares its records out among `threads`.
@@ -89,6 +91,7 @@ class Context {
   };
   void place(const Record& record, Launch& launch);
   void find_written();
+  void check_moved();
   void touch_pages() const;
   void walk_member(const Team& team);
   void walk_checked();
@@ -110,6 +113,7 @@ class Context {
   std::vector<size_t> input_bytes_;
   // Memory that a run writes and that an input may lie in: results of the last run, tensors of the user's.
   std::vector<std::pair<const std::byte*, const std::byte*>> written_;
+  uint64_t seen_moves_ = 0;  // move_count() when the memory of the user's was last looked at
   std::exception_ptr failure_;
   Company company_;
   std::atomic<bool> running_{false};

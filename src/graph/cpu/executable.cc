@@ -27,4 +27,13 @@ const Program::Slab* Executable::writes() const {
   return slab == program.slabs.end() ? nullptr : &*slab;
 }
 
+const std::string* Executable::moved() const {
+  for (size_t i = 0; i < program.slabs.size(); i++) {
+    if (program.slabs[i].frozen) continue;  // the elements that were there are what the plan is for
+    for (const Tensor& t : memory.slabs[i].keep)
+      if (const std::string* name = moved_from(t)) return name;
+  }
+  return nullptr;
+}
+
 }  // namespace ingot::graph
