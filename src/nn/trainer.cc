@@ -161,7 +161,7 @@ std::vector<NamedTensor> Trainer::Impl::judge(const data::Batch& batch, bool wit
 
 TrainStep Trainer::Impl::make_step(std::span<const InputSpec> fields) {
   const std::vector<InputSpec> inputs_of(fields.begin(), fields.end());
-  if (!model.training()) model.train();  // else parts that the user put into evaluation mode stay there
+  if (!model.training()) model.train();  // as fit() does
   std::vector<Updates*> updates_of;
   for (const auto& l : learning) updates_of.push_back(&l->updates);
   TrainStep step([&](std::span<const Tensor> in) { return judge(batch_of(fields, in), false); }, updates_of, inputs_of,
@@ -253,6 +253,7 @@ Trainer::~Trainer() = default;
 
 bool Trainer::fit(data::Loader& train, data::Loader* test) {
   Impl& t = *impl_;
+  if (!t.model.training()) t.model.train();  // else parts that the user put into evaluation mode stay there
   train.seek(t.position);
   const int64_t total_updates = t.options.epochs * train.batches() / t.options.accumulate;
   const auto done = [&] {

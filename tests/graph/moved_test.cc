@@ -73,13 +73,12 @@ TEST_F(Moved, AFrozenPlanGoesOn) {
 
 // Other elements of the same memory stay where they are.
 TEST_F(Moved, NeighboursAreNotConcerned) {
-  const Tensor block = full({6}, 3);
-  Plan left = compile([&](const Tensor& a) { return a * slice(block, 0, 0, 3); }, {{3}});
-  Tensor right = slice(block, 0, 3, 6);
-  Plan both = compile([&](const Tensor& a) { return a * right; }, {{3}});
+  const Tensor block = full({6}, 3), left = slice(block, 0, 0, 3), right = slice(block, 0, 3, 6);
+  Plan of_left = compile([&](const Tensor& a) { return a * left; }, {{3}});
+  Plan of_right = compile([&](const Tensor& a) { return a * right; }, {{3}});
   mark_moved(right, "right");
-  EXPECT_EQ(left(x).at<float>({0}), 3);
-  EXPECT_REFUSED(both.run(x), "\"right\"");
+  EXPECT_EQ(of_left(x).at<float>({0}), 3);
+  EXPECT_REFUSED(of_right.run(x), "\"right\"");
 }
 
 // Memory that was only looked at through a wrapper is new when it is wrapped again.

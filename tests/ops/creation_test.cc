@@ -21,7 +21,6 @@ TEST(Creation, Ranges) {
   EXPECT_EQ(linspace(0, 0.3, 4, kF64).to_vector<double>().back(), 0.3);
   EXPECT_EQ(eye(2, 3).to_vector<float>(), (std::vector<float>{1, 0, 0, 0, 1, 0}));
   EXPECT_EQ(eye(2, -1, kI64).to_vector<int64_t>(), (std::vector<int64_t>{1, 0, 0, 1}));
-  EXPECT_EQ(full({2}, -1, kU8).to_vector<uint8_t>(), (std::vector<uint8_t>{0, 0}));
 }
 
 TEST(Creation, BadArgumentsAreNamed) {

@@ -36,7 +36,7 @@ TEST(Integers, RefuseNumbersBeyondTheirRange) {
   EXPECT_REFUSED(kInt + 0x1p31, "i32 does not hold");
   EXPECT_REFUSED(kLong * 0x1p63, "i64 does not hold");
   EXPECT_REFUSED(full({2}, HUGE_VAL, kI64), "does not hold");
-  EXPECT_REFUSED(clamp(kInt, 0, 1e10), "high is 10000000000");
+  EXPECT_REFUSED(clamp(kInt, 0, 1e10), "high is 1e+10");
   EXPECT_REFUSED(arange(0, 257, 1, kU8), "the last number is 256");
 }
 

@@ -117,7 +117,7 @@ class Plan;
 namespace graph {
 class Context;
 struct Executable;
-INGOT_API const Executable& executable_of(const Plan& plan);  // for tests
+INGOT_API const Executable& executable_of(const Plan& plan);  // for tests and caches
 }  // namespace graph
 
 namespace detail {
@@ -126,25 +126,17 @@ INGOT_API std::vector<Tensor> copies(std::span<const Tensor> results);
 INGOT_API Tensor only_result(std::span<const Tensor> results);
 }  // namespace detail
 
-class INGOT_API Plan {
+/// How plans, and what has or makes them, are run on tensors; `Self::run` takes a list.
+template <class Self>
+class Runner {
  public:
-  Plan();
-  Plan(Plan&&) noexcept;
-  Plan& operator=(Plan&&) noexcept;
-  ~Plan();
-
-  /// Runs the plan. Inputs have exactly the shapes and types it was compiled for; any layout (a strided input is copied
-  /// into room made at its first run). The results live in the plan, and the next run overwrites them: keep one with
-  /// clone(), or call the plan as below. Allocates nothing. An Error if memory that the plan looks at is no longer where
-  /// it was, because a slab took the parameters since.
-  std::span<const Tensor> run(std::span<const Tensor* const> inputs);
+  /// The fast form: results that the next run overwrites (see Self::run).
   template <class... T>
   requires(std::same_as<T, Tensor>&&...) std::span<const Tensor> run(const T&... inputs) {
     const Tensor* list[sizeof...(T) + 1] = {&inputs..., nullptr};
-    return run(std::span<const Tensor* const>(list, sizeof...(T)));
+    return static_cast<Self*>(this)->run(std::span<const Tensor* const>(list, sizeof...(T)));
   }
-
-  /// Runs the plan; its result is a tensor of its own, nobody else's. An Error if it has several: see compute().
+  /// The result as a tensor of its own, nobody else's. An Error if there are several: see compute().
   template <class... T>
   requires(std::same_as<T, Tensor>&&...) Tensor operator()(const T&... inputs) {
     return detail::only_result(run(inputs...));
@@ -154,6 +146,21 @@ class INGOT_API Plan {
   requires(std::same_as<T, Tensor>&&...) std::vector<Tensor> compute(const T&... inputs) {
     return detail::copies(run(inputs...));
   }
+};
+
+class INGOT_API Plan : public Runner<Plan> {
+ public:
+  Plan();
+  Plan(Plan&&) noexcept;
+  Plan& operator=(Plan&&) noexcept;
+  ~Plan();
+
+  /// Runs the plan. Inputs have exactly the shapes and types it was compiled for; any layout (a strided input is copied
+  /// into room made at its first run). The results live in the plan, and the next run overwrites them: keep one with
+  /// clone(), or call the plan: plan(x). Allocates nothing. An Error if memory that the plan looks at is no longer where
+  /// it was, because a slab took the parameters since.
+  std::span<const Tensor> run(std::span<const Tensor* const> inputs);
+  using Runner::run;
 
   /// Runs the plan once for each of n sets of inputs, spread over the workers: every input has one more axis in front,
   /// of n, and so has every result. Each worker has an ExecutionContext of its own, made at the first call; the bits are
@@ -216,7 +223,7 @@ class INGOT_API Plan {
 ///
 ///   ExecutionContext context(plan);              // in each thread
 ///   const Tensor& y = context.run(x)[0];         // valid until the context's next run
-class INGOT_API ExecutionContext {
+class INGOT_API ExecutionContext : public Runner<ExecutionContext> {
  public:
   explicit ExecutionContext(const Plan& plan);
   ExecutionContext(ExecutionContext&&) noexcept;
@@ -225,20 +232,7 @@ class INGOT_API ExecutionContext {
 
   /// As Plan::run.
   std::span<const Tensor> run(std::span<const Tensor* const> inputs);
-  template <class... T>
-  requires(std::same_as<T, Tensor>&&...) std::span<const Tensor> run(const T&... inputs) {
-    const Tensor* list[sizeof...(T) + 1] = {&inputs..., nullptr};
-    return run(std::span<const Tensor* const>(list, sizeof...(T)));
-  }
-  /// As the plan's: results of their own.
-  template <class... T>
-  requires(std::same_as<T, Tensor>&&...) Tensor operator()(const T&... inputs) {
-    return detail::only_result(run(inputs...));
-  }
-  template <class... T>
-  requires(std::same_as<T, Tensor>&&...) std::vector<Tensor> compute(const T&... inputs) {
-    return detail::copies(run(inputs...));
-  }
+  using Runner::run;
   std::span<const Tensor> outputs() const;
   const Tensor& output(std::string_view name) const;
 

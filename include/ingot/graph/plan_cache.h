@@ -4,7 +4,6 @@
 //   Tensor y = cache(x);                         // or cache.run(x)[0], as with a plan
 #pragma once
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -112,7 +111,7 @@ class ShapeCache {
 };
 
 /// The plans of one function.
-class INGOT_API PlanCache {
+class INGOT_API PlanCache : public Runner<PlanCache> {
  public:
   template <class F>
   PlanCache(F fn, size_t inputs, PlanOptions options = {}, size_t most = 8)
@@ -121,21 +120,8 @@ class INGOT_API PlanCache {
   /// The plan for inputs of these shapes and types, compiled now if it is not there, or if a slab has taken parameters
   /// that it uses since it was.
   Plan& plan_for(std::span<const Tensor* const> inputs);
-  template <class... T>
-  requires(std::same_as<T, Tensor>&&...) std::span<const Tensor> run(const T&... inputs) {
-    const Tensor* list[sizeof...(T) + 1] = {&inputs..., nullptr};
-    const std::span<const Tensor* const> all(list, sizeof...(T));
-    return plan_for(all).run(all);
-  }
-  /// As the plan's: results of their own.
-  template <class... T>
-  requires(std::same_as<T, Tensor>&&...) Tensor operator()(const T&... inputs) {
-    return detail::only_result(run(inputs...));
-  }
-  template <class... T>
-  requires(std::same_as<T, Tensor>&&...) std::vector<Tensor> compute(const T&... inputs) {
-    return detail::copies(run(inputs...));
-  }
+  std::span<const Tensor> run(std::span<const Tensor* const> inputs) { return plan_for(inputs).run(inputs); }
+  using Runner::run;
   size_t size() const { return plans_.size(); }
   int64_t compiles() const { return plans_.made(); }
   int64_t evictions() const { return plans_.evictions(); }
