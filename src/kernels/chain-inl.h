@@ -27,7 +27,7 @@ template <class T>
 struct Link {
   ChainHandler handler;
   const T* at;  // the operand's elements, or its one element
-  const double* params;
+  T params[kMostChainParams];
 };
 
 inline constexpr float kLightest = 2;  // heavier formulas fill the registers themselves: they run tile by tile
@@ -39,8 +39,8 @@ HWY_INLINE void next(const Link<T>* s, int64_t place, V... v) {
   reinterpret_cast<void (*)(const Link<T>*, int64_t, V...)>(s->handler)(s, place, v...);
 }
 
-template <class F, int kHeld, class D, class V>
-HWY_INLINE V combine(D d, const double* params, V held, V other) {
+template <class F, int kHeld, class D, class V, class T = hn::TFromD<D>>
+HWY_INLINE V combine(D d, const T* params, V held, V other) {
   if constexpr (F::kInputs == 1)
     return apply_simd<F>(d, params, held);
   else if constexpr (kHeld == 0)
@@ -64,7 +64,7 @@ HWY_INLINE void in_turn(V& done, V& next) {
 
 // The formula on the vectors of a block; its other input is `one`, or begins at p.
 template <class F, int kHeld, bool kOne, class T, class V, class... Rest>
-HWY_INLINE void link_each(const double* params, const T* p, V one, V& v, Rest&... rest) {
+HWY_INLINE void link_each(const T* params, const T* p, V one, V& v, Rest&... rest) {
   const hn::ScalableTag<T> d;
   if constexpr (kOne)
     v = combine<F, kHeld>(d, params, v, one);

@@ -69,7 +69,7 @@ HWY_INLINE int64_t run_blocks(std::index_sequence<i...> indices, const ChainStep
   for (int k = 0; k < count; k++) {
     const ChainStep& s = steps[k];
     links[k].at = s.operand < 0 ? nullptr : reinterpret_cast<const T*>(arrays[s.operand]);
-    links[k].params = s.params;
+    for (int p = 0; p < kMostChainParams; p++) links[k].params[p] = static_cast<T>(s.params[p]);
     links[k].handler = s.kind != ChainStep::Kind::kOp
                            ? own_handler<T>(indices, s)
                            : (kVectors == 1 ? s.form->single : s.form->block)[s.second][s.repeated];

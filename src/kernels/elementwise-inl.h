@@ -21,8 +21,8 @@ HWY_BEFORE_NAMESPACE();
 namespace ingot::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class F, class D, class... V>
-HWY_INLINE hn::Vec<D> apply_simd(D d, const double* params, V... v) {
+template <class F, class D, class P, class... V>
+HWY_INLINE hn::Vec<D> apply_simd(D d, const P* params, V... v) {
   if constexpr (requires { F::run(d, v..., params); })
     return F::run(d, v..., params);
   else

@@ -79,8 +79,8 @@ INGOT_ELEMENTWISE(
     .low = -3, .high = 9)
 
 struct LeakyRelu : Unary {
-  template <class D, class V>
-  static V run(D d, V x, const double* p) {
+  template <class D, class V, class P>
+  static V run(D d, V x, const P* p) {
     return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(x, constant(d, p[0])));
   }
   static double plain(double x, const double* p) { return x > 0 ? x : x * p[0]; }

@@ -22,8 +22,8 @@ using Unary = Elementwise<1, Types::kNumbers>;
 using RealUnary = Elementwise<1, Types::kFloats>;
 
 // Parameter i as a vector, or as one element of type T.
-template <class D>
-HWY_INLINE hn::Vec<D> param(D d, const double* p, int i = 0) {
+template <class D, class P>
+HWY_INLINE hn::Vec<D> param(D d, const P* p, int i = 0) {
   return hn::Set(d, static_cast<hn::TFromD<D>>(p[i]));
 }
 template <class T>
@@ -122,8 +122,8 @@ INGOT_ELEMENTWISE(
     .low = 0.5, .high = 3)
 
 struct AddScalar : Unary {
-  template <class D, class V>
-  static V run(D d, V a, const double* p) {
+  template <class D, class V, class P>
+  static V run(D d, V a, const P* p) {
     return hn::Add(a, param(d, p));
   }
   template <class T>
@@ -136,8 +136,8 @@ INGOT_ELEMENTWISE(
     .gradient = [](Gradient& g) { g.set(0, g.dy()); })
 
 struct SubtractScalar : Unary {
-  template <class D, class V>
-  static V run(D d, V a, const double* p) {
+  template <class D, class V, class P>
+  static V run(D d, V a, const P* p) {
     return hn::Sub(a, param(d, p));
   }
   template <class T>
@@ -154,8 +154,8 @@ INGOT_ELEMENTWISE(
     .gradient = [](Gradient& g) { g.set(0, g.dy()); })
 
 struct MultiplyScalar : Unary {
-  template <class D, class V>
-  static V run(D d, V a, const double* p) {
+  template <class D, class V, class P>
+  static V run(D d, V a, const P* p) {
     return hn::Mul(a, param(d, p));
   }
   template <class T>
@@ -170,8 +170,8 @@ INGOT_ELEMENTWISE(
 
 struct DivideScalar : RealUnary {
   static constexpr float kWeight = 2;
-  template <class D, class V>
-  static V run(D d, V a, const double* p) {
+  template <class D, class V, class P>
+  static V run(D d, V a, const P* p) {
     return hn::Div(a, param(d, p));
   }
   static double plain(double a, const double* p) { return a / p[0]; }
@@ -182,8 +182,8 @@ INGOT_ELEMENTWISE(
     .gradient = [](Gradient& g) { g.set(0, divide(g.dy(), g.call().real("value"))); })
 
 struct AddScaled : Elementwise<2> {
-  template <class D, class V>
-  static V run(D d, V a, V b, const double* p) {
+  template <class D, class V, class P>
+  static V run(D d, V a, V b, const P* p) {
     return hn::MulAdd(b, param(d, p), a);
   }
   static double plain(double a, double b, const double* p) { return a + p[0] * b; }
@@ -241,8 +241,8 @@ INGOT_ELEMENTWISE(
     .gradient = [](Gradient& g) { choose_gradient(g, greater(g.in(0), g.in(1)), greater(g.in(1), g.in(0))); })
 
 struct Clamp : Unary {
-  template <class D, class V>
-  static V run(D d, V x, const double* p) {
+  template <class D, class V, class P>
+  static V run(D d, V x, const P* p) {
     return hn::Min(param(d, p, 1), hn::Max(param(d, p, 0), x));  // this order lets NaN through
   }
   template <class T>
