@@ -26,7 +26,11 @@ void print_markdown() {
   std::puts(
       "Every op has an allocating form and an `_into` form that takes its destination first, has exactly the result's "
       "shape and\n"
-      "type, and allocates nothing. `x?` may be left out, `xs...` is a list of tensors.\n");
+      "type, and allocates nothing. `x?` may be left out, `xs...` is a list of tensors. Several results come with the "
+      "names\n"
+      "behind the arrow: `sort(x).indices`, `auto [values, indices] = sort(x)`. Constants of integer tensors are "
+      "numbers that\n"
+      "their type holds; anything else is an Error.\n");
   std::string family;
   for (const Op* op : all_ops()) {
     if (family != op->family) {

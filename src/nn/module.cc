@@ -229,7 +229,7 @@ uint64_t mode_changes() { return changed_modes.load(std::memory_order_acquire); 
 
 bool Module::training() const {
   if (call_watch != nullptr) call_watch->mode_asked(*this);
-  return modes_ == nullptr || modes_->training;
+  return modes_->training;
 }
 
 void Module::train(bool on) {

@@ -147,7 +147,7 @@ class INGOT_API Module {
   /// Keeps the parameters of this module and all inside from being trained, or lets them again. It counts when
   /// parameters are collected to be trained: a step that was made before is an Error when it is run.
   void freeze(bool on = true);
-  bool frozen() const { return modes_ != nullptr && modes_->frozen; }
+  bool frozen() const { return modes_->frozen; }
   /// The modes themselves, which stay when the module goes.
   const std::shared_ptr<Modes>& modes() const { return modes_; }
 
@@ -170,9 +170,13 @@ class INGOT_API Module {
  protected:
   Module() = default;
   Module(const Module& other);  // for clone(): an Error anywhere else
-  Module(Module&&) noexcept = default;
+  Module(Module&& other) noexcept : modes_(other.modes_), name_(std::move(other.name_)) {}  // both have modes
   Module& operator=(const Module&) = delete;
-  Module& operator=(Module&&) noexcept = default;
+  Module& operator=(Module&& other) noexcept {
+    modes_ = other.modes_;
+    name_ = std::move(other.name_);
+    return *this;
+  }
 
  private:
   friend class Parts;
