@@ -88,14 +88,19 @@ void StepModes::look() {
   seen_ = now;
 }
 
+// "encoder.0" (Linear); without a name, as no parts() has told one, where it is.
 std::string CalledModules::describe(const Module& m) const {
-  const std::string& path = paths_.empty() ? m.name() : paths_.back();
-  return path.empty() ? "the " + m.kind() : "\"" + path + "\" (" + m.kind() + ")";
+  std::string path;
+  for (const Module* outer : inside_)
+    if (outer != &m && !outer->name().empty()) path += outer->name() + ".";
+  if (!m.name().empty()) return "\"" + path + m.name() + "\" (" + m.kind() + ")";
+  if (path.empty()) return "the " + m.kind();
+  path.pop_back();
+  return "the " + m.kind() + " in \"" + path + "\"";
 }
 
 void CalledModules::enter(Module& m) {
-  const std::string outer = paths_.empty() ? "" : paths_.back();
-  paths_.push_back(outer.empty() || m.name().empty() ? outer + m.name() : outer + "." + m.name());
+  inside_.push_back(&m);
   std::vector<NamedTensor> parameters = modes_->add(m, describe(m), slabs_);
   if (!parameters.empty()) untrained_.push_back({describe(m), std::move(parameters)});
 }

@@ -49,7 +49,7 @@ class CalledModules final : public CallWatch {
   CalledModules& operator=(const CalledModules&) = delete;
 
   void enter(Module& m) override;
-  void leave(Module&) override { paths_.pop_back(); }
+  void leave(Module&) override { inside_.pop_back(); }
   void result(Module&, const Tensor&) override {}
   void mode_asked(const Module& m) override { modes_->asked(m, describe(m)); }
 
@@ -66,7 +66,7 @@ class CalledModules final : public CallWatch {
 
   Slabs slabs_;
   CallWatch* before_;
-  std::vector<std::string> paths_;  // of the modules being called, the innermost last
+  std::vector<const Module*> inside_;  // being called, the innermost last
   std::vector<Untrained> untrained_;
   std::shared_ptr<StepModes> modes_ = std::make_shared<StepModes>();
 };

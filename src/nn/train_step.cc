@@ -83,7 +83,8 @@ std::vector<NamedTensor> TrainStep::called(const PlanFunction& losses, std::span
 void TrainStep::watch(nn::Module& model) {
   first();
   for (nn::Module* m : model.modules())
-    modes_->add(*m, "\"" + m->name() + "\" (" + m->kind() + ")", slabs_of(updates_));
+    modes_->add(*m, m->name().empty() ? "the " + m->kind() : "\"" + m->name() + "\" (" + m->kind() + ")",
+                slabs_of(updates_));
 }
 
 float TrainStep::run(std::span<const Tensor* const> inputs) {

@@ -319,13 +319,13 @@ Scores Trainer::evaluate(data::Loader& loader, const std::function<void(const da
   return scores;
 }
 
-const Tensor& Trainer::predict(const Tensor& x) {
+Tensor Trainer::predict(const Tensor& x) {
   const AveragedWeights averaged(*impl_);
   const Tensor* const input[] = {&x};
   if (!x.defined()) throw Error("trainer: the input is undefined — give it a tensor");
   Plan* const found = impl_->predictions.find(input);
   const InputSpec spec(x.shape(), x.dtype(), "x");
-  return (found != nullptr ? *found : impl_->predictions.get(std::span(&spec, 1))).run(x)[0];
+  return (found != nullptr ? *found : impl_->predictions.get(std::span(&spec, 1)))(x);
 }
 
 const std::vector<EpochResult>& Trainer::history() const { return impl_->history; }

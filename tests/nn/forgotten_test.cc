@@ -29,6 +29,12 @@ TEST(Forgotten, TheStepNamesTheLayer) {
       "list it in parts()");
 }
 
+// Inside another module it has no name, but a place.
+TEST(Forgotten, TheStepSaysWhereItIsCalled) {
+  nn::Sequential net{nn::Linear(4, 4), Forgetful()};
+  EXPECT_REFUSED(nn::train_step(net, nn::mse, optim::Sgd{}, kSpecs), "the Linear in \"1\" is called");
+}
+
 TEST(Forgotten, SoDoesATrainer) {
   Forgetful net;
   const data::TensorDataset set(kX, kY);

@@ -135,7 +135,7 @@ TEST(StaleModes, OfAModuleWithItsOwnForward) {
       nn::train_step(net, [&](const Tensor& y) { return mean(square(y * net.factor)); }, optim::Sgd{}, {{8, 2}});
   step(kY);
   net.freeze();
-  EXPECT_REFUSED(step(kY), "(Scale) was frozen after the step was made");
+  EXPECT_REFUSED(step(kY), "the Scale was frozen after the step was made");
 }
 
 TEST(StaleModes, ATrainerNotices) {
@@ -149,6 +149,13 @@ TEST(StaleModes, ATrainerNotices) {
   trainer.fit(loader, &loader);
   net[0].freeze();
   EXPECT_REFUSED(trainer.fit(loader), "\"0\" (Linear) was frozen after the step was made");
+}
+
+TEST(Predictions, AreKept) {
+  nn::Sequential net = small();
+  nn::Trainer trainer(net, nn::mse, optim::Sgd{});
+  const Tensor first = trainer.predict(kX), second = trainer.predict(zeros({8, 4}));
+  EXPECT_NE(first.to_vector<float>(), second.to_vector<float>());
 }
 
 TEST(StaleModes, LookingTakesNoMemory) {

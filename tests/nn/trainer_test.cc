@@ -94,7 +94,7 @@ TEST(Trainer, LearnsAndReports) {
   EXPECT_LT(history.back().lr, 1e-3f) << "the schedule ends low";
   // The scores are those of the samples, whatever the batches.
   const nn::Scores scores = run.trainer.evaluate(run.test);
-  const Tensor logits = clone(run.trainer.predict(kQuarters.x));
+  const Tensor logits = run.trainer.predict(kQuarters.x);
   EXPECT_NEAR(scores.loss, nn::cross_entropy_loss(logits, kQuarters.y).item<double>(), 1e-5);
   int64_t right = 0;
   const std::vector<int64_t> guesses = argmax(logits, {-1}).to_vector<int64_t>();

@@ -149,7 +149,7 @@ class INGOT_API Module {
   void freeze(bool on = true);
   bool frozen() const { return modes_->frozen; }
   /// The modes themselves, which stay when the module goes.
-  const std::shared_ptr<Modes>& modes() const { return modes_; }
+  std::shared_ptr<const Modes> modes() const { return modes_; }
 
   /// Converts the module's real parameters and buffers, and all inside, to f32 or f64, in new memory.
   void to(DType dtype);

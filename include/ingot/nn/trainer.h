@@ -132,8 +132,8 @@ class INGOT_API Trainer {
   /// every batch and what the model made of it ("result").
   Scores evaluate(data::Loader& loader,
                   const std::function<void(const data::Batch& batch, const Tensor& result)>& each = {});
-  /// What the model, a Layer, makes of x, in evaluation mode with the same weights; valid until the next call.
-  const Tensor& predict(const Tensor& x);
+  /// What the model, a Layer, makes of x, in evaluation mode with the same weights; a tensor of its own.
+  Tensor predict(const Tensor& x);
 
   /// Called after every batch, and after every epoch with its evaluation.
   std::function<void(const BatchResult&)> on_batch;

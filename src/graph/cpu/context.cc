@@ -146,9 +146,11 @@ namespace {
 void Context::check_moved() {
   const uint64_t now = move_count();
   if (const std::string* name = executable_->moved())
-    throw Error(executable_->program.name + ": \"" + *name +
-                "\" is no longer where it was when the plan was compiled (a training step, a slab or Module::to() took "
-                "it), so the plan would compute with the old one for ever — compile it after that, or use a PlanCache");
+    throw Error(
+        executable_->program.name + ": \"" + *name +
+        "\" is no longer where it was when the plan was compiled (a training step or another slab took it, or it "
+        "was converted), so the plan would compute with the old one for ever — compile it after that, or use a "
+        "PlanCache");
   seen_moves_ = now;
 }
 
