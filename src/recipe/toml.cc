@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
@@ -45,7 +46,77 @@ Value convert(const toml::node& node, const std::shared_ptr<const Source>& sourc
   return v;
 }
 
+constexpr int64_t kDeepest = 64;  // tables within tables: what is read, and let go of, recursively must end
+constexpr const char* kTooDeep = "nested too deeply: more than 64 brackets and dots";
+
+// How deep the tables and lists of a document go, before anything walks down there: the TOML library limits brackets, but
+// a key has a table for each of its dots. Dots of numbers count, too, which is less than can be told apart.
+class NestingCheck {
+ public:
+  explicit NestingCheck(const std::shared_ptr<const Source>& source) : source_(source), text_(source->text) {}
+
+  void operator()() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '#')
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      else if (c == '"' || c == '\'')
+        pass_string(c);
+      else
+        at_++, count(c);
+    }
+  }
+
+ private:
+  void count(char c) {
+    if (c == '[' || c == '{') {
+      open_.push_back(0), depth_++;
+    } else if (c == ']' || c == '}') {
+      depth_ -= open_.back() + (open_.size() > 1 ? 1 : 0);
+      if (open_.size() > 1)
+        open_.pop_back();
+      else
+        open_.back() = 0;
+    } else if (c == ',' || c == '\n') {  // what follows is no part of this key, or its value
+      depth_ -= std::exchange(open_.back(), 0);
+    } else if (c == '.') {
+      open_.back()++, depth_++;
+    }
+    if (depth_ > kDeepest) fail();
+  }
+
+  void pass_string(char quote) {
+    const std::string three(3, quote);
+    const bool lines = text_.compare(at_, 3, three) == 0;
+    at_ += lines ? 3 : 1;
+    for (; at_ < text_.size(); at_++) {
+      if (quote == '"' && text_[at_] == '\\')
+        at_++;
+      else if (!lines && (text_[at_] == quote || text_[at_] == '\n'))
+        break;
+      else if (lines && text_.compare(at_, 3, three) == 0)
+        break;
+    }
+    at_ = std::min(at_ + (lines ? 3 : 1), text_.size());
+  }
+
+  [[noreturn]] void fail() const {
+    const std::string_view before = std::string_view(text_).substr(0, at_);
+    const size_t line = before.rfind('\n');
+    const std::string_view begun = line == std::string_view::npos ? before : before.substr(line + 1);
+    fail_at({source_, std::count(before.begin(), before.end(), '\n') + 1, text_width(begun)}, kTooDeep);
+  }
+
+  const std::shared_ptr<const Source>& source_;
+  const std::string& text_;
+  size_t at_ = 0;
+  std::vector<int64_t> open_{0};  // dots within each open bracket, and outside of all
+  int64_t depth_ = 0;             // brackets and dots in all
+};
+
 Value parse(const std::shared_ptr<const Source>& source) {
+  NestingCheck check(source);
+  check();
   try {
     return convert(toml::parse(source->text, source->name), source);
   } catch (const toml::parse_error& e) {
@@ -152,10 +223,11 @@ std::string to_toml(const Value& root) {
 }
 
 void set_value(Value& root, const std::string& assignment) {
-  const Place place{std::make_shared<Source>(Source{"--set " + assignment, ""}), 0, 0};
+  const Place place{std::make_shared<Source>(Source{"--set " + shortened(assignment, 200), ""}), 0, 0};
   const size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) fail_at(place, "write --set path.to.key=value");
   const std::string path = assignment.substr(0, equals), text = assignment.substr(equals + 1);
+  if (std::count(path.begin(), path.end(), '.') > kDeepest) fail_at(place, kTooDeep);
   Value value;
   try {
     value = parse_value(text, place);
@@ -173,8 +245,9 @@ void set_value(Value& root, const std::string& assignment) {
       size_t index = 0;
       const auto [stop, problem] = std::from_chars(key.data(), key.data() + key.size(), index);
       if (problem != std::errc() || stop != key.data() + key.size() || index >= at->list.size())
-        fail_at(place, fmt::format("\"{}\" is no element of a list of {}: give 0 to {}", key, at->list.size(),
-                                   at->list.size() - 1));
+        fail_at(place, at->list.empty() ? fmt::format("\"{}\" is no element of an empty list", key)
+                                        : fmt::format("\"{}\" is no element of a list of {}: give 0 to {}", key,
+                                                      at->list.size(), at->list.size() - 1));
       at = &at->list[index];
     } else if (at->type == Value::Type::kTable) {
       if (at->find(key) == nullptr) at->table.push_back({key, place, table_value(place)});
