@@ -229,7 +229,8 @@ Command doctor_command() {
           .about = "What this machine offers, and whether Ingot reaches its targets on it",
           .options = {{"--json", json.get(), "print JSON"},
                       threads_option("measure with this many threads (default: INGOT_THREADS, or all cores)")},
-          .run = [json] { return doctor(*json); }};
+          .run = [json] { return doctor(*json); },
+          .footer = recipe::fixed_text("For instance:\n  ingot doctor\n  ingot doctor --threads 1 --json")};
 }
 
 }  // namespace ingot::cli

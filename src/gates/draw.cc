@@ -132,7 +132,7 @@ class Overview {
   Overview(const Circuit& circuit, const Netlist& list)
       : circuit_(circuit), list_(list), x_(list.inputs + list.gates.size()), y_(x_) {
     const std::vector<int> depth = depths(list);
-    layers_.resize(static_cast<size_t>(*std::max_element(depth.begin(), depth.end())) + 1);
+    layers_.resize(depth.empty() ? 1 : static_cast<size_t>(*std::max_element(depth.begin(), depth.end())) + 1);
     layers_[0] = list.used_inputs();
     for (uint32_t s = list.inputs; s < depth.size(); s++) layers_[static_cast<size_t>(depth[s])].push_back(s);
     for (size_t l = 0; l < layers_.size(); l++) place(layers_[l], l);
@@ -209,9 +209,10 @@ class Overview {
 }  // namespace
 
 std::string to_svg(const Circuit& circuit) {
-  constexpr size_t kMostSymbols = 300;
+  constexpr size_t kMostSymbols = 300;  // ordering their wires takes the square of it
   const Netlist list = netlist_of(circuit);
-  return list.gates.size() <= kMostSymbols ? draw_gates(circuit, list) : Overview(circuit, list).svg();
+  return list.gates.size() <= kMostSymbols && list.outputs.size() <= kMostSymbols ? draw_gates(circuit, list)
+                                                                                  : Overview(circuit, list).svg();
 }
 
 std::string to_dot(const Circuit& circuit) {

@@ -162,7 +162,8 @@ std::string description_text(std::string& name, const Catalogue& catalogue) {
     name = file->name;
     return std::string(file->text);
   }
-  if (!fs::exists(name))
+  std::error_code unknown;
+  if (!fs::exists(name, unknown))
     throw Error(ErrorKind::kFile, fmt::format("there is no recipe and no file \"{}\" — {}", name,
                                               did_you_mean(name, catalogue.recipe_names())));
   return io::read_file(name);
