@@ -461,7 +461,7 @@ TEST(Trainer, RefusesWithASentence) {
   refuse([](auto& s) { s.values.erase("epoch"); }, "\"epoch\" is missing");
   refuse([](auto& s) { s.values["optimizer"] = "lion"; }, "optimizer was lion and is adam");
   refuse([](auto& s) { s.values["updates"] = "many"; }, "no number");
-  refuse([](auto& s) { s.values["batches"] = "-3"; }, "negative");
+  refuse([](auto& s) { s.values["batches"] = "-3"; }, "which no run reaches");
   refuse([](auto& s) { s.values["format"] = "ingot training state 9"; }, "format");
   refuse([](auto& s) { std::erase_if(s.tensors, [](auto& t) { return t.name == "averages"; }); }, "\"averages\"");
   refuse([](auto& s) { std::erase_if(s.tensors, [](auto& t) { return t.name == "model.0.bias"; }); }, "0.bias");
