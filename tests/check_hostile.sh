@@ -62,6 +62,7 @@ grep -q "ingot data get mnist" out.txt || fail "ingot data alone"
 ends 2 "\`ingot train --help\`" train
 ends 2 "\`ingot predict --help\`" predict small --length abc
 ends 2 "\`ingot --help\`" --nope
+ends 2 "all cores here" eval small --threads 999
 commands=(train eval predict info recipes data "data get" profile doctor ops completion)
 [ "$has_circuits" -eq 0 ] || commands+=(circuit "circuit info" "circuit verify" ca "ca view")
 for command in "${commands[@]}"; do

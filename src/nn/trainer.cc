@@ -205,8 +205,7 @@ void Trainer::Impl::train_batch(const data::Batch& batch, int64_t total_updates)
     throw Error(ErrorKind::kNumeric,
                 "trainer: the loss is " + std::to_string(lost->item<double>()) + " in epoch " +
                     std::to_string(epoch + 1) + ", batch " + std::to_string(position.batch) +
-                    " — lower the learning rate, clip gradients (clip_norm), or look for such numbers in the data; "
-                    "PlanOptions::check_numerics names the step that made it");
+                    " — lower the learning rate, clip gradients (clip_norm), or look for such numbers in the data");
 }
 
 // Adds an epoch and decides whether it is the best so far: the one place that does. Keeps count of those without a

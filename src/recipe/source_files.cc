@@ -202,7 +202,8 @@ std::vector<SourceType> file_sources() {
          {"ignore", Kind::kColumns, "[]", "columns that are no inputs"},
          {"header", Kind::kText, R"("guess")", "is the first line one? guess, yes or no"},
          {"separator", Kind::kText, R"("guess")",
-          "what stands between columns: one character; guess: tab, ; | or , as the first two lines have them"},
+          "what stands between columns: one character; guess: a tab, semicolon, bar or comma, as the first two lines "
+          "have them"},
          kShape}},
        files<load_table>},
       {{"idx",
