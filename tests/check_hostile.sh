@@ -146,6 +146,9 @@ mkdir "$(printf 'h\344user')"
 seq 1 60 | sed 's/.*/&,&,&/' | tee table.csv >"$(printf 'h\344user')/table.csv"
 ends 2 "is no UTF-8" train table.toml --set data.file="$(printf 'h\344user')/table.csv" --out latin
 "$ingot" train table.toml --out tables --quiet
+for class in a "$(printf 'h\344')"; do mkdir -p "pictures/$class" && cp "$data/seven.png" "pictures/$class"; done
+ends 4 "the name of class 1" train small.toml --set data.type=png_folder --set data.folder=pictures --set data.held_back=0 --out latin
+[ ! -e latin ] || fail "a folder, though the names are refused"
 escape=$(printf 'x\033[31m\302\2332J')
 "$ingot" train small.toml --out "run$escape" >out.txt
 no_escapes out.txt
@@ -326,6 +329,11 @@ done
 python3 terminal.py TERM=xterm -- "$ingot" train small.toml --out terminal >out.txt
 grep -q $'\033\[1m' out.txt || fail "no colours on a terminal"
 
+printf 'ab\033[31m\302\233%.0s' {1..400} >text.txt # a model that has learned to write escape codes
+"$ingot" train text.toml --out controls --quiet
+python3 terminal.py TERM=xterm -- "$ingot" predict controls --prompt a --length 200 >out.txt
+no_escapes out.txt
+
 [ "$has_circuits" -ne 0 ] || { echo "all good" && exit 0; }
 echo "--- circuits"
 python3 - <<'PYTHON'
@@ -366,6 +374,9 @@ ends 2 "say --size" circuit run wide.json
 timeout 20 "$ingot" circuit export outputs.json -o outputs.svg >/dev/null || fail "an SVG of many outputs"
 timeout 20 "$ingot" circuit verify channels.json channels.json >/dev/null || fail "a rule of many channels"
 timeout 20 "$ingot" circuit info channels.json >/dev/null || fail "a rule of many channels"
+code=0 # the next seed behind the largest
+"$ingot" train gol --seed 9223372036854775807 --set train.attempt=1 --epochs 1 --out largest --quiet >out.txt 2>&1 || code=$?
+[ $code -eq 3 ] || { cat out.txt && fail "the largest seed: exit code $code"; }
 cp wide.json "wide$escape.json"
 "$ingot" circuit info "wide$escape.json" >out.txt
 no_escapes out.txt
