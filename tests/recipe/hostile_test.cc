@@ -26,11 +26,19 @@ TEST(Hostile, KeysOfManyDotsDoNotOverflowTheStack) {
     EXPECT_REFUSED(parse_toml("mine.toml", text), "mine.toml:1:");
     EXPECT_REFUSED(parse_toml("mine.toml", text), "nested too deeply");
   }
+  // A quotation mark that ends in four does not hide what follows.
+  EXPECT_REFUSED(parse_toml("mine.toml", "x = [\"\"\"a\"\"\"\", { a" + dots + " = 1 }]"), "nested too deeply");
   // Few dots in each of many tables are many in all.
   EXPECT_REFUSED(parse_toml("mine.toml", repeated("a" + repeated(".a", 50) + " = { ", 200)), "nested too deeply");
   Value root;
   EXPECT_REFUSED(set_value(root, "a" + dots + "=1"), "nested too deeply");
   set_value(root, "a={ a" + dots + " = 1 }");  // no TOML value: a text
+}
+
+// In builds with assertions, too.
+TEST(Hostile, WhatTheTomlLibraryAssertsIsASentence) {
+  for (const char* text : {"[&model]", "a = [ } ]", "a = [1, }, 2]", "a = { = }", "a = ä", "ä = 1"})
+    EXPECT_REFUSED(parse_toml("mine.toml", text), "mine.toml:1:");
 }
 
 TEST(Hostile, DotsThatAreNoKeysMayBeMany) {
