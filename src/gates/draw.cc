@@ -179,8 +179,9 @@ class Overview {
     const double step = used > 1 ? std::min(3 * kPitch, kColumn / static_cast<double>(used)) : kPitch;
     const double top = kTop + (kColumn - step * static_cast<double>(used)) / 2;
     for (size_t i = 0; i < layer.size(); i++) {
+      const size_t row = i / columns;
       x_[layer[i]] = right_ + kPitch * static_cast<double>(i % columns);
-      y_[layer[i]] = top + step * static_cast<double>(i / columns);
+      y_[layer[i]] = top + step * static_cast<double>(row);
     }
     right_ += kPitch * static_cast<double>(columns) + kGap;
   }
@@ -238,8 +239,9 @@ std::string to_dot(const Circuit& circuit) {
   }
   for (size_t i = 0; i < list.outputs.size(); i++) {
     const std::string own = "out" + std::to_string(i);
-    out += "  " + own + " [label=\"" + output_name(circuit, i) + "\", shape=plaintext, fillcolor=\"#ffffff\"];\n  " +
-           node(list.outputs[i]) + " -> " + own + ";\n";
+    out.append("  ").append(own).append(" [label=\"").append(output_name(circuit, i));
+    out.append("\", shape=plaintext, fillcolor=\"#ffffff\"];\n  ").append(node(list.outputs[i]));
+    out.append(" -> ").append(own).append(";\n");
   }
   return out + "}\n";
 }

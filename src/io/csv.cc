@@ -131,8 +131,8 @@ char guessed_separator(std::string_view text) {
 
 class TableReader {
  public:
-  TableReader(const Source& source, std::string_view text, CsvOptions options)
-      : source_(source), text_(text), options_(std::move(options)) {
+  TableReader(const Source& source, std::string_view text, const CsvOptions& options)
+      : source_(source), text_(text), options_(options) {
     if (options_.separator == '\0') options_.separator = guessed_separator(text_);
   }
 
