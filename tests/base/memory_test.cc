@@ -178,8 +178,8 @@ TEST_F(MemoryPool, FreedBlocksComeBackAndAreCounted) {
 
 TEST_F(MemoryPool, IsBounded) {
   const size_t bytes = size_t{10} << 20;
-  std::vector<void*> blocks;
-  for (int i = 0; i < 12; ++i) blocks.push_back(allocate_bytes(bytes));
+  std::vector<void*> blocks(12);
+  for (void*& block : blocks) block = allocate_bytes(bytes);
   for (void* block : blocks) free_bytes(block, bytes);
   EXPECT_LE(memory_stats().pooled_bytes, size_t{64} << 20);
   EXPECT_GE(memory_stats().pooled_bytes, size_t{50} << 20);

@@ -227,8 +227,8 @@ struct Reader : nn::Layer {
 };
 
 TEST(Trainer, GoesOnWithWhatLayersCarry) {
-  std::vector<int32_t> tokens;
-  for (int i = 0; i < 403; i++) tokens.push_back(i * i % 5);
+  std::vector<int32_t> tokens(403);
+  for (int i = 0; i < 403; i++) tokens[static_cast<size_t>(i)] = i * i % 5;
   const data::TokenDataset text(tokens, 10, 4);
   struct Run {
     Reader net;
