@@ -14,7 +14,7 @@ BUDGET = {
     "data": 1500,
     "nn": 5200,
     "io": 2700,
-    "gates": 9700,
+    "gates": 9800,
     "recipe": 6500,
     "cli": 2500,
 }

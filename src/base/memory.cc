@@ -15,6 +15,7 @@
 #include "base/os/thread.h"
 #include "base/spin_lock.h"
 #include "ingot/base/error.h"
+#include "ingot/base/memory_budget.h"
 #include "ingot/base/numbers.h"
 
 namespace ingot {
@@ -121,6 +122,9 @@ constinit Ledger ledger;
 [[gnu::tls_model("initial-exec")]] constinit thread_local ThreadMemory* mine = nullptr;
 constinit thread_local bool ended = false;  // destructors of the thread that run later go without
 
+// What the latest budget of this thread has left; null without one.
+[[gnu::tls_model("initial-exec")]] constinit thread_local int64_t* allowance = nullptr;
+
 void give_back_kept(ThreadMemory& t) noexcept {
   for (ThreadMemory::FreeBlock*& list : t.kept)
     while (list != nullptr) std::free(std::exchange(list, list->next));
@@ -179,6 +183,12 @@ inline void count_out(ThreadMemory* t, size_t size) {
                                       ") — use a smaller shape or batch, or let go of tensors first");
 }
 
+[[noreturn]] void refuse_beyond_budget(uint64_t bytes) {
+  throw Error(ErrorKind::kMemory, "memory: " + format_bytes(bytes) + " more are beyond what this may take (" +
+                                      format_bytes(static_cast<uint64_t>(std::max<int64_t>(0, *allowance))) +
+                                      " are left)");
+}
+
 bool beyond_machine(uint64_t bytes) {
   const uint64_t all = os::ram_and_swap_bytes();
   return bytes > all || bytes + ledger.in_use() > all;
@@ -210,6 +220,7 @@ MemoryStats memory_stats() { return ledger.read(); }
 void* allocate_bytes(size_t bytes) {
   if (bytes > PTRDIFF_MAX / 2) refuse("memory", "cannot allocate", bytes);
   const size_t size = counted_size(bytes);
+  if (allowance != nullptr && static_cast<int64_t>(size) > *allowance) refuse_beyond_budget(bytes);
   ThreadMemory* t = this_thread();
   void* block = nullptr;
   if (!kAddressSanitizer && size <= kSmall && t != nullptr && t->kept[size / kAlignment] != nullptr) {
@@ -221,6 +232,7 @@ void* allocate_bytes(size_t bytes) {
     if (block == nullptr) refuse("memory", "cannot allocate", bytes);
   }
   count_in(t, size);
+  if (allowance != nullptr) *allowance -= static_cast<int64_t>(size);
   return block;
 }
 
@@ -238,7 +250,14 @@ void free_bytes(void* block, size_t bytes) noexcept {
     std::free(block);
   }
   count_out(t, size);
+  if (allowance != nullptr) *allowance += static_cast<int64_t>(size);
 }
+
+MemoryBudget::MemoryBudget(uint64_t bytes)
+    : left_(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX / 2))),
+      before_(std::exchange(allowance, &left_)) {}
+
+MemoryBudget::~MemoryBudget() { allowance = before_; }
 
 void require_bytes(const char* place, uint64_t bytes) {
   if (beyond_machine(bytes)) refuse(place, "needs", bytes);

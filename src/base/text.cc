@@ -72,8 +72,11 @@ int edit_distance(std::string_view a, std::string_view b) {
 std::string did_you_mean(std::string_view name, std::span<const std::string> names) {
   const std::string* best = nullptr;
   int least = std::max(2, static_cast<int>(name.size() / 3)) + 1;
-  for (const std::string& each : names)
+  for (const std::string& each : names) {
+    const auto longer = std::max(name.size(), each.size()) - std::min(name.size(), each.size());
+    if (longer >= static_cast<size_t>(least)) continue;  // and a name of a megabyte costs nothing
     if (const int distance = edit_distance(name, each); distance < least) least = distance, best = &each;
+  }
   return best != nullptr ? "did you mean " + in_quotes(*best) + "?" : "there are " + join(names);
 }
 
@@ -125,6 +128,15 @@ std::string valid_utf8(std::string_view text) {
     text.remove_prefix(n == 0 ? 1 : n);
   }
   return out;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t n = sequence(text);
+    if (n == 0) return false;
+    text.remove_prefix(n);
+  }
+  return true;
 }
 
 std::string json_escaped(std::string_view text) {

@@ -131,9 +131,8 @@ int threads() { return pool.wanted(); }
 
 void set_threads(int n) {
   if (n < 1 || n > kMaxThreads)
-    throw Error("set_threads: " + std::to_string(n) + " is outside 1 to " + std::to_string(kMaxThreads) +
-                " — use usable_cores() (" + std::to_string(usable_cores()) +
-                " here) for every core, 1 for none but the caller");
+    throw Error("set_threads: " + std::to_string(n) + " is outside 1 to " + std::to_string(kMaxThreads) + " — " +
+                std::to_string(usable_cores()) + " are all cores here, 1 is none but the caller");
   if (Crew::inside_team) throw Error("set_threads: called from inside running work — call it between ops");
   pool.resize(n);
 }

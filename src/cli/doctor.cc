@@ -1,7 +1,6 @@
 // `ingot doctor`: what the machine offers, measured, and the targets of the kernels as a pass/fail table.
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "ingot/ingot.h"
+#include "ingot/recipe/terminal.h"
 #include "ingot/recipe/value.h"
 
 namespace ingot::cli {
@@ -151,10 +151,11 @@ int doctor(bool json) {
   const MachineInfo info = machine_info();
   const int threads = ingot::threads();
   const std::vector<Level> levels = memory_levels(info);
-  const bool colour = !json && isatty(STDOUT_FILENO) != 0;
+  const bool colour = !json && recipe::has_colours();
 
   const double peak_one = measure_fma_gflops(1), peak = measure_fma_gflops(threads);
   std::vector<std::pair<double, double>> reads;
+  reads.reserve(levels.size());
   for (const Level& level : levels)
     reads.push_back({measure_read_gbps(level.bytes, 1), measure_read_gbps(level.bytes, threads)});
   const double triad_one = measure_triad_gbps(64 * kMiB, 1), triad = measure_triad_gbps(64 * kMiB, threads);
@@ -229,7 +230,8 @@ Command doctor_command() {
           .about = "What this machine offers, and whether Ingot reaches its targets on it",
           .options = {{"--json", json.get(), "print JSON"},
                       threads_option("measure with this many threads (default: INGOT_THREADS, or all cores)")},
-          .run = [json] { return doctor(*json); }};
+          .run = [json] { return doctor(*json); },
+          .footer = recipe::fixed_text("For instance:\n  ingot doctor\n  ingot doctor --threads 1 --json")};
 }
 
 }  // namespace ingot::cli

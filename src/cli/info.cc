@@ -30,7 +30,26 @@ io::TensorInfo info_of(const NamedTensor& t) {
           static_cast<uint64_t>(t.tensor.numel()) * size_of(t.tensor.dtype())};
 }
 
+Contents table_contents(const std::string& path) {
+  const io::Csv table = io::load_csv(path);
+  Contents out{"table, columns separated by " + in_quotes(std::string_view(&table.separator, 1)),
+               {info_of({"", table.values})},
+               {}};
+  if (table.separator == '\t') out.format = "table, columns separated by tabs";
+  for (size_t i = 0; i < table.columns.size(); i++)
+    out.metadata["column " + padded(std::to_string(i), 3, true)] = table.columns[i];
+  return out;
+}
+
+Contents picture_contents(const std::string& path) {
+  const io::PngInfo p = io::png_info(path);
+  const Dims shape = p.channels == 1 ? Dims{p.height, p.width} : Dims{p.channels, p.height, p.width};
+  return {"PNG picture", {{"", kU8, shape, 0, static_cast<uint64_t>(element_count(shape))}}, {}};
+}
+
 Contents read(const std::string& path) {
+  if (path.ends_with(".csv") || path.ends_with(".csv.gz")) return table_contents(path);
+  if (path.ends_with(".png")) return picture_contents(path);
   if (path.ends_with(".npy")) return {"npy array", {info_of({"", io::map_npy(path)})}, {}};
   if (path.ends_with(".npz")) {
     Contents out{"npz archive", {}, {}};
@@ -62,7 +81,7 @@ void print(const std::string& path, const Contents& c) {
     bytes += t.bytes, elements += element_count(t.shape);
     width = std::max(width, t.name.size());
   }
-  fmt::print("{}: {}, {} tensor{}, {} numbers, {}\n", bold(path), c.format, c.tensors.size(),
+  fmt::print("{}: {}, {} tensor{}, {} numbers, {}\n", bold(printable(path)), c.format, c.tensors.size(),
              c.tensors.size() == 1 ? "" : "s", grouped(elements), format_bytes(bytes));
   for (const io::TensorInfo& t : c.tensors)
     fmt::print("  {:<{}}  {:<5} {:<20} {:>10}\n", printable(t.name), width, name(t.dtype), to_string(t.shape),
@@ -88,6 +107,13 @@ Lines metrics_of(const std::string& folder) {
   return out;
 }
 
+// A run at work replaces its files: one that is gone by now has no bytes.
+uint64_t size_of_file(const fs::path& file) {
+  std::error_code gone;
+  const uintmax_t bytes = fs::file_size(file, gone);
+  return gone ? 0 : bytes;
+}
+
 int run_info(const std::string& folder, bool json, const Systems& systems) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -97,26 +123,28 @@ int run_info(const std::string& folder, bool json, const Systems& systems) {
   if (json) {
     Value list = empty_list();
     for (const fs::path& file : files)
-      list.add(record({{"name", file.filename().string()}, {"bytes", fs::file_size(file)}}));
+      list.add(record({{"name", file.filename().string()}, {"bytes", size_of_file(file)}}));
     Value out = record({{"folder", folder}, {"files", list}, {"epochs", metrics.count}});
     if (const std::vector<Value> last = parse_json_lines(metrics.last + "\n"); !last.empty()) out.set("last", last[0]);
     return fmt::print("{}\n", to_json(out, 2)), 0;
   }
-  fmt::print("{}: a run\n", bold(folder));
+  const std::string shown = printable(folder);
+  fmt::print("{}: a run\n", bold(shown));
   for (const fs::path& file : files)
-    fmt::print("  {:<36} {:>10}\n", file.filename().string(), format_bytes(fs::file_size(file)));
+    fmt::print("  {:<36} {:>10}\n", printable(file.filename().string()), format_bytes(size_of_file(file)));
   fmt::print("\n{} epochs{}{}\n", metrics.count, metrics.last.empty() ? "" : "; the last: ", printable(metrics.last));
-  if (!is_file(folder + "/model.safetensors")) return fmt::print("not finished: ingot train {} --resume\n", folder), 0;
-  std::string more = fmt::format("ingot predict {} …", folder);
+  if (!is_file(folder + "/model.safetensors")) return fmt::print("not finished: ingot train {} --resume\n", shown), 0;
+  std::string more = fmt::format("ingot predict {} …", shown);
   for (const System* system : systems)
     if (system->next_steps != nullptr)
-      if (const std::string own = system->next_steps(folder); !own.empty()) more = own;
-  fmt::print("finished: ingot eval {}, {}\n", folder, more);
+      if (const std::string own = system->next_steps(folder); !own.empty()) more = printable(own);
+  fmt::print("finished: ingot eval {}, {}\n", shown, more);
   return 0;
 }
 
 int info(const std::string& path, bool json, const Systems& systems) {
-  if (!fs::exists(path)) throw Error(ErrorKind::kFile, fmt::format("info: there is no \"{}\"", path));
+  std::error_code unknown;
+  if (!fs::exists(path, unknown)) throw Error(ErrorKind::kFile, fmt::format("info: there is no \"{}\"", path));
   if (is_run(path)) return run_info(path, json, systems);
   if (fs::is_directory(path))
     throw Error(ErrorKind::kFile, fmt::format("info: \"{}\" is a folder, but not of a run (no config.toml)", path));
@@ -134,10 +162,10 @@ Command info_command(const Systems& systems) {
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   return {.name = "info",
-          .about = "What is in a model, a checkpoint, an array or a run's folder",
+          .about = "What is in a model, a checkpoint, an array, a table, a picture or a run's folder",
           .options = {{.name = "FILE",
                        .target = path.get(),
-                       .about = "a .safetensors, .npy or .npz file, or a run's folder",
+                       .about = "a .safetensors, .npy, .npz, .csv or .png file, or a run's folder",
                        .required = true},
                       {"--json", json.get(), "print JSON"}},
           .run = [=] { return info(*path, *json, systems); },

@@ -1,5 +1,7 @@
 // The `ingot` program: options in, library calls, output.
 #include "cli/commands.h"
+#include "ingot/base/error.h"
+#include "ingot/base/process.h"
 #include "ingot/ops/own_op.h"
 #ifdef INGOT_WITH_GATES
 #include "ingot/gates/door.h"
@@ -7,6 +9,7 @@
 
 int main(int argc, char** argv) {
   using namespace ingot;
+  prepare_process(cli::exit_code(Error(ErrorKind::kFile, "")));
   const recipe::Systems systems = {
 #ifdef INGOT_WITH_GATES
       &gates::system(),

@@ -72,7 +72,8 @@ Command ops_command() {
           .about = "The operations: names, signatures, what they do",
           .options = {{"NAME", name.get(), "show one operation in full"},
                       {"--markdown", markdown.get(), "as a Markdown table"}},
-          .run = [=] { return list_ops(*name, *markdown); }};
+          .run = [=] { return list_ops(*name, *markdown); },
+          .footer = recipe::fixed_text("For instance:\n  ingot ops\n  ingot ops softmax")};
 }
 
 }  // namespace ingot::cli

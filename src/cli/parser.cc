@@ -1,13 +1,17 @@
 // The command line: the one file that knows the library which reads it.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <system_error>
 
 #include "cli/commands.h"
 #include "ingot/base/error.h"
+#include "ingot/base/text.h"
 #include "ingot/recipe/terminal.h"
 
 namespace ingot::cli {
@@ -56,15 +60,41 @@ void add_command(CLI::App& app, const Command& command, std::function<int()>& ru
   CLI::App* sub = app.add_subcommand(command.name, command.about);
   for (const Option& o : command.options) add_option(sub, o);
   for (const Command& part : command.commands) add_command(*sub, part, run);
-  if (!command.commands.empty()) sub->require_subcommand(1);
   if (command.run) sub->callback([&run, &command] { run = command.run; });
+  sub->footer(std::string());  // else it has that of the whole program before its own
   if (command.footer) sub->footer(command.footer);
+}
+
+// The command that was named, as far as it is one.
+const CLI::App* named(const CLI::App& app) {
+  const std::vector<CLI::App*> parts = app.get_subcommands();
+  return parts.empty() ? &app : named(*parts[0]);
+}
+std::string words_of(const CLI::App* app) {
+  return app->get_parent() == nullptr ? "ingot" : words_of(app->get_parent()) + " " + app->get_name();
+}
+
+// A sentence without what controls terminals; of names that fill a screen, the beginning.
+std::string readable(const std::string& text) {
+  constexpr int kLongestWord = 300, kMost = 5000;
+  std::string out;
+  for (size_t begin = 0, end; begin < text.size(); begin = end) {
+    end = std::min(text.find_first_of(" \n", begin), text.size() - 1) + 1;
+    out += shortened(recipe::printable_lines(text.substr(begin, end - begin)), kLongestWord);
+  }
+  return shortened(out, kMost);
 }
 
 int failed(const std::exception& problem, const std::string& text) {
   std::fflush(stdout);
-  std::fprintf(stderr, "ingot: %s\n", recipe::printable_lines(text).c_str());
+  std::fprintf(stderr, "ingot: %s\n", readable(text).c_str());
   return exit_code(problem);
+}
+
+// What another library says of a file, as we say it.
+std::string sentence_of(const std::exception& e) {
+  const auto* of_file = dynamic_cast<const std::filesystem::filesystem_error*>(&e);
+  return of_file == nullptr ? e.what() : of_file->path1().string() + ": " + of_file->code().message();
 }
 
 struct Code {
@@ -99,6 +129,7 @@ int written(int code) {
 
 int exit_code(const std::exception& problem) {
   if (dynamic_cast<const std::bad_alloc*>(&problem) != nullptr) return code_of(ErrorKind::kMemory);
+  if (dynamic_cast<const std::filesystem::filesystem_error*>(&problem) != nullptr) return code_of(ErrorKind::kFile);
   const auto* error = dynamic_cast<const Error*>(&problem);
   return error != nullptr ? code_of(error->kind()) : 1;
 }
@@ -107,19 +138,19 @@ std::string exit_codes_help() {
   std::string text =
       "Exit codes: 0 done, 3 the answer is no (an exam was not passed, things are not equal); else why not:\n";
   for (const Code& c : kCodes) text += "  " + std::to_string(c.code) + "\t" + c.what + "\n";
+  text += "  9\tno answer in the time that was given\n";
   return text;
 }
 
 int run_program(const std::vector<Command>& commands, int argc, char** argv) {
   CLI::App app{"Ingot: training steps compiled into one planned program."};
   app.set_version_flag("--version", "ingot " INGOT_VERSION);
-  app.require_subcommand(1);
   app.footer(
       "For instance:\n"
       "  ingot train digits               trains a network in seconds and writes a report\n"
       "  ingot recipes                    what else is ready to train\n"
       "  ingot eval runs/digits\n"
-      "  ingot predict runs/digits seven.png\n"
+      "  ingot predict runs/digits data/seven.png\n"
       "  ingot profile mnist              where the time of a training step goes\n"
       "  ingot doctor                     what this machine can do\n"
       "\n`ingot COMMAND --help` has examples for each command.\n\n" +
@@ -128,14 +159,17 @@ int run_program(const std::vector<Command>& commands, int argc, char** argv) {
   for (const Command& command : commands) add_command(app, command, run);
   try {
     app.parse(argc, argv);
+    if (!run) return std::fputs(named(app)->help().c_str(), stdout), written(0);  // what one can do
     return written(run());
+  } catch (const CLI::Success& e) {  // --help, --version
+    return written(app.exit(e));
   } catch (const CLI::ParseError& e) {
-    return written(app.exit(e) == 0 ? 0 : code_of(ErrorKind::kArgument));
+    return failed(Error(""), fmt::format("{} — `{} --help` says what there is", e.what(), words_of(named(app))));
   } catch (const std::bad_alloc& e) {
     return failed(e, "this takes more memory than there is — use something smaller, or a larger machine");
   } catch (const std::exception& e) {
     const bool could_not_print = std::ferror(stdout) != 0 && dynamic_cast<const std::system_error*>(&e) != nullptr;
-    return could_not_print ? written(0) : failed(e, e.what());
+    return could_not_print ? written(0) : failed(e, sentence_of(e));
   }
 }
 

@@ -34,7 +34,7 @@ void print(const std::string& text) {
 
 }  // namespace
 
-ProgressBar::ProgressBar(Show show) : show_(show), bar_(show == Show::kAuto && is_terminal()) {}
+ProgressBar::ProgressBar(Show show) : show_(show), bar_(show == Show::kAuto && can_redraw()) {}
 
 void ProgressBar::begin(const RunInfo& info) { info_ = info, first_ = -1; }
 
@@ -48,7 +48,7 @@ std::string ProgressBar::scores(const nn::Scores& s) const {
 }
 
 void ProgressBar::clear() {
-  if (drawn_) std::fputs("\r\033[K", stdout);
+  if (drawn_) std::fputs((redrawn("") + "\r").c_str(), stdout);
   drawn_ = false;
 }
 
@@ -85,7 +85,7 @@ void ProgressBar::batch(const nn::BatchResult& b) {
     if (static_cast<int>(head.size() + tail.size() + part.size()) + 6 <= width) tail += part;
   const int columns = std::clamp(width - static_cast<int>(head.size() + tail.size()), 0, 30);
   const std::string bar = bar_text(static_cast<double>(b.batch) / static_cast<double>(b.batches), columns);
-  print(fmt::format("\r{}{}{}\033[K", head, green(bar), tail));
+  print(redrawn("") + fmt::format("\r{}{}{}", head, green(bar), tail));
   drawn_ = true;
 }
 

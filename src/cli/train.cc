@@ -21,11 +21,13 @@ struct TrainOptions {
   bool resume = false, json = false, quiet = false;
 };
 
-// The first Ctrl-C lets the batch under way end and the state be saved; the second one ends the program at once.
+// The first signal lets the batch under way end and the state be saved. Whoever ends a session often sends several, so
+// only a second Ctrl-C of a person who does not want to wait ends the program at once; the last checkpoint is there.
 std::atomic<bool> cancelled = false;
-extern "C" void on_signal(int) {
-  if (cancelled.exchange(true)) _exit(kCancelled);
+extern "C" void on_signal(int signal) {
+  if (cancelled.exchange(true) && signal == SIGINT) _exit(kCancelled);
 }
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 // While it trains, Ctrl-C is a wish; what comes before and after can be had again, and just ends.
 class TrainProgress : public ProgressBar {
@@ -34,7 +36,10 @@ class TrainProgress : public ProgressBar {
   ~TrainProgress() override { training(false); }
   void training(bool now) override {
     ProgressBar::training(now);
-    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, now ? on_signal : SIG_DFL);
+    for (const int signal : kSignals) {
+      const auto before = std::signal(signal, now ? on_signal : SIG_DFL);
+      if (signal == SIGHUP && before == SIG_IGN) std::signal(signal, SIG_IGN);  // nohup
+    }
   }
 };
 

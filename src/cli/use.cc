@@ -38,7 +38,7 @@ int evaluate(const EvalOptions& o, const Systems& systems) {
     fmt::print("{}\n", to_json(out));
     return 0;
   }
-  fmt::print("{}  {} samples{}\n  loss {:.5f}\n", bold(model.path()), grouped(e.samples),
+  fmt::print("{}  {} samples{}\n  loss {:.5f}\n", bold(printable(model.path())), grouped(e.samples),
              e.held_back ? " that were held back" : "", e.scores.loss);
   for (size_t i = 0; i < e.metrics.size(); i++) fmt::print("  {}\n", metric_text(e.metrics[i], e.scores.metrics[i]));
   return 0;
@@ -46,7 +46,7 @@ int evaluate(const EvalOptions& o, const Systems& systems) {
 
 void print_answer(const Answer& a, const std::string& path, size_t row, bool json) {
   Value out = record({{"input", path}, {"row", row}});
-  std::string text = fmt::format("{} {:>5}  ", path, row);
+  std::string text = fmt::format("{} {:>5}  ", printable(path), row);
   if (a.label >= 0) {
     out.set("class", a.name).set("probability", a.probability).set("probabilities", a.probabilities);
     text += fmt::format("{:<12} {:5.1f} %", printable(a.name), 100 * a.probability);
@@ -57,15 +57,36 @@ void print_answer(const Answer& a, const std::string& path, size_t row, bool jso
   fmt::print("{}\n", json ? to_json(out) : text);
 }
 
+// A text byte by byte, as it comes. A terminal gets whole characters, and none that control it.
+class TextPrinter {
+ public:
+  void add(char c) {
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) flush();
+    pending_ += c;
+    if (static_cast<unsigned char>(c) < 0x80 || !terminal_) flush();
+  }
+  void flush() {
+    fmt::print("{}", terminal_ ? printable_lines(pending_) : pending_);
+    std::fflush(stdout);
+    pending_.clear();
+  }
+
+ private:
+  const bool terminal_ = is_terminal();
+  std::string pending_;  // bytes of a character that may not be whole
+};
+
 int write_text(Model& model, const PredictOptions& o) {
   bool begun = false;  // the prompt is shown once it is known to be one
+  TextPrinter printer;
   const std::string text = model.write(o.text, [&](char c) {
     if (o.json) return;
-    if (!begun) fmt::print("{}", o.text.prompt);
+    if (!begun)
+      for (const char each : o.text.prompt) printer.add(each);
     begun = true;
-    std::fputc(c, stdout);
-    std::fflush(stdout);
+    printer.add(c);
   });
+  printer.flush();
   fmt::print("{}\n", o.json ? to_json(record({{"prompt", o.text.prompt}, {"text", text}})) : "");
   return 0;
 }
@@ -131,7 +152,7 @@ Command predict_command(const Systems& systems) {
                       threads_option("worker threads")},
           .run = [o, systems] { return predict(*o, systems); },
           .footer = fixed_text(
-              "For instance:\n  ingot predict runs/digits seven.png\n  ingot predict runs/regression houses.csv "
+              "For instance:\n  ingot predict runs/digits data/seven.png\n  ingot predict runs/regression houses.csv "
               "--json\n"
               "  ingot predict runs/text --prompt \"ROMEO:\" --length 1000")};
 }

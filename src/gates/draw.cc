@@ -132,7 +132,7 @@ class Overview {
   Overview(const Circuit& circuit, const Netlist& list)
       : circuit_(circuit), list_(list), x_(list.inputs + list.gates.size()), y_(x_) {
     const std::vector<int> depth = depths(list);
-    layers_.resize(static_cast<size_t>(*std::max_element(depth.begin(), depth.end())) + 1);
+    layers_.resize(depth.empty() ? 1 : static_cast<size_t>(*std::max_element(depth.begin(), depth.end())) + 1);
     layers_[0] = list.used_inputs();
     for (uint32_t s = list.inputs; s < depth.size(); s++) layers_[static_cast<size_t>(depth[s])].push_back(s);
     for (size_t l = 0; l < layers_.size(); l++) place(layers_[l], l);
@@ -179,8 +179,9 @@ class Overview {
     const double step = used > 1 ? std::min(3 * kPitch, kColumn / static_cast<double>(used)) : kPitch;
     const double top = kTop + (kColumn - step * static_cast<double>(used)) / 2;
     for (size_t i = 0; i < layer.size(); i++) {
+      const size_t row = i / columns;
       x_[layer[i]] = right_ + kPitch * static_cast<double>(i % columns);
-      y_[layer[i]] = top + step * static_cast<double>(i / columns);
+      y_[layer[i]] = top + step * static_cast<double>(row);
     }
     right_ += kPitch * static_cast<double>(columns) + kGap;
   }
@@ -209,9 +210,10 @@ class Overview {
 }  // namespace
 
 std::string to_svg(const Circuit& circuit) {
-  constexpr size_t kMostSymbols = 300;
+  constexpr size_t kMostSymbols = 300;  // ordering their wires takes the square of it
   const Netlist list = netlist_of(circuit);
-  return list.gates.size() <= kMostSymbols ? draw_gates(circuit, list) : Overview(circuit, list).svg();
+  return list.gates.size() <= kMostSymbols && list.outputs.size() <= kMostSymbols ? draw_gates(circuit, list)
+                                                                                  : Overview(circuit, list).svg();
 }
 
 std::string to_dot(const Circuit& circuit) {
@@ -237,8 +239,9 @@ std::string to_dot(const Circuit& circuit) {
   }
   for (size_t i = 0; i < list.outputs.size(); i++) {
     const std::string own = "out" + std::to_string(i);
-    out += "  " + own + " [label=\"" + output_name(circuit, i) + "\", shape=plaintext, fillcolor=\"#ffffff\"];\n  " +
-           node(list.outputs[i]) + " -> " + own + ";\n";
+    out.append("  ").append(own).append(" [label=\"").append(output_name(circuit, i));
+    out.append("\", shape=plaintext, fillcolor=\"#ffffff\"];\n  ").append(node(list.outputs[i]));
+    out.append(" -> ").append(own).append(";\n");
   }
   return out + "}\n";
 }

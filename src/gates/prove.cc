@@ -101,7 +101,7 @@ void try_all(const Pair& pair, Proof& proof) {
 // Both circuits in one solver. A signal is a literal; copies, negations and repetitions of a gate take no variable.
 class Sweep {
  public:
-  explicit Sweep(const Pair& pair) : pair_(pair), truth_(sat_.variable()) {
+  Sweep(const Pair& pair, const GoOn& go_on) : pair_(pair), sat_(asking(go_on)), truth_(sat_.variable()) {
     sat_.clause({truth_});
     patterns_[truth_].fill(~0ULL);
     for (uint32_t i = 0; i < pair.a.inputs; i++) {
@@ -117,9 +117,16 @@ class Sweep {
   }
 
   void decide(Proof& proof) {
-    for (size_t o = 0; o < pair_.a.outputs.size(); o++) {
+    for (size_t o = 0; o < pair_.a.outputs.size(); o++, proved_++) {
       const int x = literals_a_[pair_.a.outputs[o]], y = literals_b_[pair_.b.outputs[o]];
-      if (x == y || prove_same(x, y, -1) == Sat::Answer::kUnsatisfiable) continue;
+      const Sat::Answer differ = x == y ? Sat::Answer::kUnsatisfiable : prove_same(x, y, -1);
+      if (differ == Sat::Answer::kUnsatisfiable) continue;
+      if (differ == Sat::Answer::kGaveUp) {
+        proof.decided = false;
+        proof.method = "given up after " + std::to_string(proved_) + " of " + std::to_string(pair_.a.outputs.size()) +
+                       " outputs were proved equal by SAT";
+        return;
+      }
       for (const int input : inputs_) proof.counterexample.push_back(sat_.value(input));
       proof.method = "a counterexample by SAT";
       return;
@@ -129,6 +136,11 @@ class Sweep {
   }
 
  private:
+  std::function<bool()> asking(const GoOn& go_on) {
+    if (!go_on) return {};
+    return [this, &go_on] { return go_on(proved_, std::ssize(pair_.a.outputs)); };
+  }
+
   std::vector<int> encode(const Circuit& c) {
     std::vector<int> literals(inputs_);
     literals.resize(c.signals(), truth_);
@@ -187,9 +199,9 @@ class Sweep {
 
   static constexpr int kSweepConflicts = 100;
   const Pair& pair_;
+  int64_t queries_ = 0, proved_ = 0;
   Sat sat_;
   int truth_;
-  int64_t queries_ = 0;
   std::vector<int> inputs_, literals_a_, literals_b_;
   std::unordered_map<uint64_t, int> gates_, classes_;
   std::unordered_map<int, Block> patterns_;
@@ -197,7 +209,7 @@ class Sweep {
 
 // Are these outputs of two circuits over the same inputs equal?
 Proof prove(const Circuit& a, const std::vector<uint32_t>& outputs_a, const Circuit& b,
-            const std::vector<uint32_t>& outputs_b) {
+            const std::vector<uint32_t>& outputs_b, const GoOn& go_on) {
   const int64_t start = now_ns();
   std::vector<bool> needed_a = cone(a, outputs_a), needed_b = cone(b, outputs_b);
   for (uint32_t i = 0; i < a.inputs; i++) needed_a[i] = needed_a[i] || needed_b[i];
@@ -209,8 +221,8 @@ Proof prove(const Circuit& a, const std::vector<uint32_t>& outputs_a, const Circ
       gates * static_cast<double>(1ULL << support.size()) / 64 <= kExhaustiveWords)
     try_all(pair, proof);
   else
-    Sweep(pair).decide(proof);
-  if (!proof.equal) {
+    Sweep(pair, go_on).decide(proof);
+  if (proof.decided && !proof.equal) {
     std::vector<bool> all(a.inputs);
     for (size_t i = 0; i < support.size(); i++) all[support[i]] = proof.counterexample[i];
     proof.counterexample = std::move(all);
@@ -230,12 +242,12 @@ void check_pair(const Circuit& a, const Circuit& b) {
 
 }  // namespace
 
-Proof prove_equal(const Circuit& a, const Circuit& b) {
+Proof prove_equal(const Circuit& a, const Circuit& b, const GoOn& go_on) {
   check_pair(a, b);
-  return prove(a, a.outputs, b, b.outputs);
+  return prove(a, a.outputs, b, b.outputs, go_on);
 }
 
-Proof prove_equal_visible(const Circuit& a, const Circuit& b) {
+Proof prove_equal_visible(const Circuit& a, const Circuit& b, const GoOn& go_on) {
   check_pair(a, b);
   if (!a.cell || !b.cell || a.cell->visible != b.cell->visible || a.cell->border != b.cell->border ||
       a.cell->fire_rate != b.cell->fire_rate)
@@ -247,7 +259,7 @@ Proof prove_equal_visible(const Circuit& a, const Circuit& b) {
     outputs_a.push_back(a.outputs[static_cast<size_t>(channel)]);
     outputs_b.push_back(b.outputs[static_cast<size_t>(channel)]);
   }
-  return prove(a, outputs_a, b, outputs_b);
+  return prove(a, outputs_a, b, outputs_b, go_on);
 }
 
 std::vector<uint32_t> support(const Circuit& circuit) {
@@ -259,17 +271,26 @@ std::vector<int32_t> needed_channels(const Circuit& circuit) {
   check(circuit);
   if (!circuit.cell) throw Error("needed_channels: the circuit is no cell rule — only those have channels");
   const auto channels = static_cast<size_t>(circuit.cell->channels);
-  std::vector<bool> wanted(channels);
-  std::fill_n(wanted.begin(), circuit.cell->visible, true);
-  for (size_t count = 0;;) {  // until no more channels are read
-    std::vector<uint32_t> outputs;
-    for (size_t c = 0; c < channels; c++)
-      if (wanted[c]) outputs.push_back(circuit.outputs[c]);
-    if (outputs.size() == count) break;
-    count = outputs.size();
-    const std::vector<bool> needed = cone(circuit, outputs);
-    for (size_t i = 0; i < circuit.inputs; i++)
-      if (needed[i]) wanted[i / 9] = true;
+  // Back from the visible channels; what is read of a neighbourhood makes its channel wanted. Each signal once.
+  std::vector<bool> wanted(channels), seen(circuit.signals());
+  std::vector<uint32_t> open;
+  const auto want = [&](size_t channel) {
+    if (!wanted[channel]) open.push_back(circuit.outputs[channel]);
+    wanted[channel] = true;
+  };
+  for (size_t c = 0; c < static_cast<size_t>(circuit.cell->visible); c++) want(c);
+  while (!open.empty()) {
+    const uint32_t signal = open.back();
+    open.pop_back();
+    if (seen[signal]) continue;
+    seen[signal] = true;
+    if (signal < circuit.inputs) {
+      want(signal / 9);
+      continue;
+    }
+    const Gate& g = circuit.gates[signal - circuit.inputs];
+    if (reads_a(g.function)) open.push_back(g.a);
+    if (reads_b(g.function)) open.push_back(g.b);
   }
   std::vector<int32_t> result;
   for (size_t c = 0; c < channels; c++)

@@ -1,15 +1,24 @@
 #include "gates/sat.h"
 
 #include <cadical.hpp>
+#include <utility>
 
 namespace ingot::gates {
 
-struct Sat::Impl {
+struct Sat::Impl : CaDiCaL::Terminator {
+  bool terminate() override { return !go_on(); }
+  std::function<bool()> go_on;
   CaDiCaL::Solver solver;
 };
 
-Sat::Sat() : impl_(std::make_unique<Impl>()) { impl_->solver.set("quiet", 1); }
-Sat::~Sat() = default;
+Sat::Sat(std::function<bool()> go_on) : impl_(std::make_unique<Impl>()) {
+  impl_->solver.set("quiet", 1);
+  impl_->go_on = std::move(go_on);
+  if (impl_->go_on) impl_->solver.connect_terminator(impl_.get());
+}
+Sat::~Sat() {
+  if (impl_->go_on) impl_->solver.disconnect_terminator();
+}
 
 void Sat::clause(std::initializer_list<int> literals) {
   for (const int l : literals) impl_->solver.add(l);

@@ -1,6 +1,7 @@
 // The SAT solver, behind four calls.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 
@@ -9,7 +10,8 @@ namespace ingot::gates {
 class Sat {
  public:
   enum class Answer : uint8_t { kUnsatisfiable, kSatisfiable, kGaveUp };
-  Sat();
+  /// `go_on` is asked now and then within solve(), which gives up when it says no.
+  explicit Sat(std::function<bool()> go_on = {});
   ~Sat();
   /// A new variable; its negation is the negative number.
   int variable() { return ++variables_; }

@@ -61,10 +61,10 @@ class Passes {
   Passes(const Circuit& circuit, const SimplifyOptions& options) : options_(options) { result_.circuit = circuit; }
 
   void run(const char* name, Circuit after, int64_t start,
-           Proof (*prove)(const Circuit&, const Circuit&) = prove_equal) {
+           Proof (*prove)(const Circuit&, const Circuit&, const GoOn&) = prove_equal) {
     PassResult pass{.pass = name, .gates = static_cast<int64_t>(after.gates.size())};
     if (options_.prove) {
-      const Proof proof = prove(result_.circuit, after);
+      const Proof proof = prove(result_.circuit, after, {});
       if (!proof.equal)
         throw Error(std::string("simplify: the pass \"") + name + "\" changed the circuit (" + proof.method +
                     ") — this is a mistake of ours; please report it with the circuit");

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "ingot/base/error.h"
 #include "ingot/base/text.h"
@@ -104,10 +105,36 @@ bool parse_field(std::string_view text, T& value) {
   return error == std::errc() && !text.empty();
 }
 
+// How often each of the characters stands in a line, outside quotation marks; `text` loses the line.
+std::vector<int64_t> counts_in_line(std::string_view& text, std::string_view characters) {
+  std::vector<int64_t> counts(characters.size(), 0);
+  bool quoted = false;
+  size_t at = 0;
+  for (; at < text.size() && (quoted || text[at] != '\n'); at++) {
+    if (text[at] == '"') quoted = !quoted;
+    const size_t which = characters.find(text[at]);
+    if (!quoted && which != std::string_view::npos) counts[which]++;
+  }
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return counts;
+}
+
+// Commas come last: they may be the decimal points of a table that is separated otherwise.
+char guessed_separator(std::string_view text) {
+  constexpr std::string_view kCandidates = "\t;|,";
+  const std::vector<int64_t> first = counts_in_line(text, kCandidates);
+  const std::vector<int64_t> second = trimmed(text).empty() ? first : counts_in_line(text, kCandidates);
+  for (size_t i = 0; i < kCandidates.size(); i++)
+    if (first[i] > 0 && first[i] == second[i]) return kCandidates[i];
+  return ',';
+}
+
 class TableReader {
  public:
   TableReader(const Source& source, std::string_view text, const CsvOptions& options)
-      : source_(source), text_(text), options_(options) {}
+      : source_(source), text_(text), options_(options) {
+    if (options_.separator == '\0') options_.separator = guessed_separator(text_);
+  }
 
   Csv read() {
     const auto binary = std::find_if(text_.begin(), text_.end(), [](char c) {
@@ -126,6 +153,7 @@ class TableReader {
     char* to = static_cast<char*>(csv.values.raw());
     for (; scanner.next(field); to += size_of(options_.dtype)) store(field, to);
     csv.columns = std::move(names_);
+    csv.separator = options_.separator;
     return csv;
   }
 
@@ -159,16 +187,26 @@ class TableReader {
     return "line " + std::to_string(field.line) + ", column " + std::to_string(field.column) +
            (i < names_.size() ? " (" + in_quotes(names_[i]) + ")" : "") + ": ";
   }
+  // What a field that is no number may be.
+  std::string hint(std::string_view text) const {
+    std::string with_point(text);
+    std::replace(with_point.begin(), with_point.end(), ',', '.');
+    double number = 0;
+    if (with_point != text && parse_field(with_point, number)) return " — write decimals with a point";
+    if (columns_ == 1 && text.find_first_of(" :/;|\t,") != std::string_view::npos)
+      return " — what separates the columns? Set \"separator\"";
+    return "";
+  }
   void store(const Field& field, void* to) const {
     if (is_missing(field.text)) {
       if (!options_.missing_is_nan)
-        source_.fail(place(field) + "the value is missing" +
-                     (is_float(options_.dtype) ? " — fill it in, or read with missing_is_nan" : " — fill it in"));
+        source_.fail(place(field) + "the value is missing" + " — fill it in, or leave the line out");
       return store_from_double(to, options_.dtype, std::numeric_limits<double>::quiet_NaN());
     }
     if (is_float(options_.dtype)) {
       double value = 0;
-      if (!parse_field(field.text, value)) source_.fail(place(field) + in_quotes(field.text) + " is not a number");
+      if (!parse_field(field.text, value))
+        source_.fail(place(field) + in_quotes(field.text) + " is not a number" + hint(field.text));
       return store_from_double(to, options_.dtype, value);
     }
     int64_t value = 0;
@@ -184,7 +222,7 @@ class TableReader {
 
   const Source& source_;
   std::string_view text_;
-  const CsvOptions& options_;
+  CsvOptions options_;
   int64_t rows_ = 0, columns_ = 0;
   bool words_ = false;  // the first row has something that is no number
   std::vector<std::string> names_;

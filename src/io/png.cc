@@ -40,9 +40,13 @@ class PngReader {
   PngReader(const PngReader&) = delete;
   PngReader& operator=(const PngReader&) = delete;
 
-  Tensor read(const UnpackLimits& limits) {
+  PngInfo info() {
     if (!read_info()) fail();
-    const int64_t h = png_get_image_height(png_, info_), w = png_get_image_width(png_, info_), c = channels_;
+    return {png_get_image_height(png_, info_), png_get_image_width(png_, info_), channels_};
+  }
+
+  Tensor read(const UnpackLimits& limits) {
+    const auto [h, w, c] = info();
     check_unpacked(source_, size_, file_bytes_, limits);
     check_limits(source_, size_, static_cast<uint64_t>(h * w * c), limits);
     const Tensor pixels = Tensor::empty({h, w, c}, kU8);
@@ -142,10 +146,15 @@ class PngWriter {
   png_infop info_ = nullptr;
 };
 
-Tensor read_png(Source& source, const UnpackLimits& limits) {
-  const Tensor bytes = read_all(source);
+Tensor png_bytes(Source& source) {
+  Tensor bytes = read_all(source);
   if (bytes.numel() < 8 || png_sig_cmp(bytes.data<uint8_t>(), 0, 8) != 0)
     source.fail("it does not begin as PNG pictures do");
+  return bytes;
+}
+
+Tensor read_png(Source& source, const UnpackLimits& limits) {
+  const Tensor bytes = png_bytes(source);
   return PngReader(source, bytes_of(bytes)).read(limits);
 }
 
@@ -154,6 +163,12 @@ Tensor read_png(Source& source, const UnpackLimits& limits) {
 Tensor load_png(const std::string& path, const UnpackLimits& limits) {
   FileSource file("load_png", path);
   return read_png(file, limits);
+}
+
+PngInfo png_info(const std::string& path) {
+  FileSource file("png_info", path);
+  const Tensor bytes = png_bytes(file);
+  return PngReader(file, bytes_of(bytes)).info();
 }
 
 Tensor parse_png(std::span<const std::byte> bytes, const UnpackLimits& limits) {

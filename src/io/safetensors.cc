@@ -188,7 +188,7 @@ SafeTensorsInfo read_directory(Source& source) {
   if (source.size() < 8) source.fail("it is too short to be a safetensors file");
   const uint64_t length = source.read<uint64_t>();
   if (length > kLongestHeader || length > source.left())
-    source.fail("its header should be " + std::to_string(length) + " bytes long — is it a safetensors file?");
+    source.fail("it does not begin as safetensors files do, or was cut off in its header");
   std::string header(length, '\0');
   source.read(header.data(), length);
   if (header.empty() || header[0] != '{') source.fail("the header is not a JSON object — is it a safetensors file?");

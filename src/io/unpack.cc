@@ -69,9 +69,10 @@ Tensor gunzip(const Source& source, std::span<const std::byte> packed, const Unp
 
 void check_limits(const Source& source, uint64_t packed, uint64_t unpacked, const UnpackLimits& limits) {
   if (unpacked > limits.bytes && static_cast<double>(unpacked) > limits.ratio * static_cast<double>(packed))
-    source.fail("it unpacks to more than " + format_bytes(limits.bytes) + " and " +
-                std::to_string(static_cast<int64_t>(limits.ratio)) +
-                " times its size — if that is meant to be so, raise UnpackLimits");
+    source.fail(
+        "it unpacks to more than " + format_bytes(limits.bytes) + " and " +
+        std::to_string(static_cast<int64_t>(limits.ratio)) +
+        " times its size — if that is meant to be so, keep it unpacked (a program of yours can raise UnpackLimits)");
 }
 
 void check_unpacked(const Source& source, uint64_t packed, uint64_t unpacked, const UnpackLimits& limits) {

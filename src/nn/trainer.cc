@@ -207,8 +207,7 @@ void Trainer::Impl::train_batch(const data::Batch& batch, int64_t total_updates)
     throw Error(ErrorKind::kNumeric,
                 "trainer: the loss is " + std::to_string(lost->item<double>()) + " in epoch " +
                     std::to_string(epoch + 1) + ", batch " + std::to_string(position.batch) +
-                    " — lower the learning rate, clip gradients (clip_norm), or look for such numbers in the data; "
-                    "PlanOptions::check_numerics names the step that made it");
+                    " — lower the learning rate, clip gradients (clip_norm), or look for such numbers in the data");
 }
 
 // Adds an epoch and decides whether it is the best so far: the one place that does. Keeps count of those without a
@@ -278,17 +277,24 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
                   .samples_per_second = t.speed()});
       if (stop_.exchange(false)) return false;
     }
-    t.position = train.position();
+    const data::Position end = train.position();
+    Scores tested;
+    // Until the test is done, the epoch is not: the position stays behind its last batch.
+    if (test != nullptr && !t.evaluate(*test, tested, {}, [&] {
+          if (on_test_batch) on_test_batch();
+          return !stop_.exchange(false);
+        }))
+      return false;
+    t.position = end;
     EpochResult result{.epoch = ++t.epoch,
                        .train = t.running,
-                       .test = {},
+                       .test = tested,
                        .tested = test != nullptr,
                        .lr = t.updates().lr(),
                        .seconds = t.seconds,
                        .samples_per_second = t.speed()};
     t.sums.clear(t.options.metrics.size());
     t.seconds = 0;
-    if (test != nullptr) result.test = evaluate(*test);
     if (test == &train) train.seek(t.position);
     const EpochResult& added = t.add_epoch(result);
     if (added.best && t.options.keep_best) t.keep_best_weights(weights());
@@ -298,24 +304,31 @@ bool Trainer::fit(data::Loader& train, data::Loader* test) {
   return true;
 }
 
-Scores Trainer::evaluate(data::Loader& loader, const std::function<void(const data::Batch&, const Tensor&)>& each) {
-  const AveragedWeights averaged(*impl_);
-  Sums sums;
-  sums.clear(impl_->options.metrics.size());
+bool Trainer::Impl::evaluate(data::Loader& loader, Scores& scores, const EachResult& each,
+                             const std::function<bool()>& go_on) {
+  const AveragedWeights averaged(*this);
+  Sums all;
+  all.clear(options.metrics.size());
   loader.seek({});
-  std::vector<const Tensor*> inputs;
+  std::vector<const Tensor*> tensors;
   // The same random numbers in every evaluation, others in each of its batches.
-  int64_t& seed = *impl_->evaluation_seed.data<int64_t>();
+  int64_t& seed = *evaluation_seed.data<int64_t>();
   for (seed = 0; const data::Batch* batch = loader.next(); seed++) {
-    const std::span<const Tensor> results = made_for(impl_->evaluations, *batch, inputs).run(inputs);
-    sums.add(results, impl_->learning.size(), batch->size());
+    const std::span<const Tensor> results = made_for(evaluations, *batch, tensors).run(tensors);
+    all.add(results, learning.size(), batch->size());
+    if (go_on && !go_on()) return false;
     if (!each) continue;
-    if (results.size() == sums.metrics.size() + impl_->learning.size())
+    if (results.size() == all.metrics.size() + learning.size())
       throw Error("trainer: there is no result to hand out — the function must return one called \"result\"");
     each(*batch, results.back());
   }
+  all.mean(scores);
+  return true;
+}
+
+Scores Trainer::evaluate(data::Loader& loader, const EachResult& each) {
   Scores scores;
-  sums.mean(scores);
+  impl_->evaluate(loader, scores, each, {});
   return scores;
 }
 

@@ -29,6 +29,8 @@ struct Learning {
   float base_lr;
 };
 
+using EachResult = std::function<void(const data::Batch& batch, const Tensor& result)>;
+
 struct Trainer::Impl {
   Impl(Module& model, BatchFunction function, const std::vector<Learner>& learners, TrainerOptions options);
 
@@ -37,6 +39,8 @@ struct Trainer::Impl {
   Plan make_prediction(std::span<const InputSpec> x);
   std::vector<NamedTensor> judge(const data::Batch& batch, bool with_result) const;
   void train_batch(const data::Batch& batch, int64_t total_updates);
+  /// False if `go_on`, asked after every batch, said so; `scores` are not, then.
+  bool evaluate(data::Loader& loader, Scores& scores, const EachResult& each, const std::function<bool()>& go_on);
   EpochResult& add_epoch(const EpochResult& result);
   bool has_enough() const;
   void keep_best_weights(const std::vector<NamedTensor>& weights);

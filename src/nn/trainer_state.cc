@@ -25,7 +25,10 @@ class Values {
   double real(const std::string& key) const { return number<double>(key); }
   int64_t count(const std::string& key) const {
     const int64_t value = number<int64_t>(key);
-    if (value < 0) throw Error("training state: \"" + key + "\" is negative — the checkpoint is damaged");
+    constexpr int64_t kMost = int64_t{1} << 53;  // no run gets there, and sums of such still fit
+    if (value < 0 || value > kMost)
+      throw Error(ErrorKind::kFile, "training state: \"" + key + "\" is " + std::to_string(value) +
+                                        ", which no run reaches — the checkpoint is damaged");
     return value;
   }
 
@@ -92,7 +95,10 @@ std::vector<EpochResult> history_of(const Tensor& table, int64_t metrics) {
   const std::vector<double> values = table.to_vector<double>();
   const double* at = values.data();
   for (int64_t row = 0; row < table.size(0); row++) {
-    EpochResult e{.epoch = static_cast<int64_t>(at[0]),
+    if (at[0] != static_cast<double>(row + 1))
+      throw Error(ErrorKind::kFile,
+                  "training state: the history's epochs do not count from 1 — the checkpoint is damaged");
+    EpochResult e{.epoch = row + 1,
                   .train = {},
                   .test = {},
                   .tested = at[1] != 0,
@@ -200,6 +206,9 @@ void Trainer::load_state(const TrainingState& state) {
   for (const Metric& m : t.options.metrics) sums.metrics.push_back(values.real("metric." + m.name));
   const data::Position position{values.count("position.epoch"), values.count("position.batch")};
   const int64_t epoch = values.count("epoch"), steps = values.count("updates"), batches = values.count("batches");
+  if (epoch != static_cast<int64_t>(history.size()) || position.epoch != epoch)
+    throw Error(ErrorKind::kFile, "training state: " + std::to_string(epoch) + " epochs, but a history of " +
+                                      std::to_string(history.size()) + " — the checkpoint is damaged");
   const double seconds = values.real("seconds"), best = values.real("best");
   const int64_t worse_epochs = values.count("worse_epochs");
   std::vector<float> rates;

@@ -39,6 +39,30 @@ Tensor as_targets(const Settings& s, const Tensor& y, Targets targets, Task& tas
   return numbers;
 }
 
+// A file that is missing or broken is the fault of the key that names it.
+[[noreturn]] void blame(const Settings& s, const Error& e) {
+  const std::string what = e.what();
+  if (dynamic_cast<const PlacedError*>(&e) == nullptr)
+    for (const Entry& key : s.table().table)
+      if (key.value.type == Value::Type::kText && key.key != "type" && !key.value.text.empty() &&
+          what.find(key.value.text) != std::string::npos)
+        fail_at(key.value.place, what, e.kind());
+  s.fail(e);
+}
+
+// Names are part of every file that a run writes, and those are UTF-8.
+void check_names(const Settings& s, const Task& task) {
+  const auto check = [&](const std::vector<std::string>& names, const char* of) {
+    for (size_t i = 0; i < names.size(); i++)
+      if (!is_utf8(names[i]))
+        s.fail(fmt::format("the name of {} {}, {}, is no UTF-8 — save the file as UTF-8, or rename it", of, i,
+                           in_quotes(valid_utf8(names[i]))),
+               ErrorKind::kFile);
+  };
+  check(task.columns, "column");
+  check(task.class_names, "class");
+}
+
 }  // namespace
 
 DataSource source_of(const SourceRequest& r, Samples samples) {
@@ -51,6 +75,7 @@ DataSource source_of(const SourceRequest& r, Samples samples) {
   task.class_names = samples.class_names;
   task.columns = samples.columns;
   task.column_numbers = samples.column_numbers, task.table_columns = samples.table_columns;
+  out.guessed = samples.guessed;
   if (task.reconstructs) samples.y = samples.x, samples.test_y = samples.test_x;
   if (!samples.y.defined()) s.fail("there are inputs but no targets — name them, or set reconstruct = true");
   if (samples.x.size(0) != samples.y.size(0))
@@ -130,8 +155,9 @@ DataSource load_data(const Value& section, const Catalogue& catalogue, int64_t b
                           data::center_crop(transform.integer("height"), transform.integer("width")));
     }
   } catch (const Error& e) {
-    s.fail(e);
+    blame(s, e);
   }
+  check_names(s, out.task);
   const InputSpec input = out.train->input();
   out.task.input = input.shape;
   out.task.input_type = input.dtype;
@@ -141,6 +167,7 @@ DataSource load_data(const Value& section, const Catalogue& catalogue, int64_t b
   out.about = fmt::format("{} samples of {}{}", grouped(out.train->size()), shape_words(out.task.input),
                           out.task.vocabulary.empty() ? "" : " characters");
   if (out.test != nullptr) out.about += fmt::format(", {} to test with", grouped(out.test->size()));
+  if (!out.guessed.empty()) out.about += "; " + out.guessed;
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "ingot/base/error.h"
 #include "ingot/io/io.h"
+#include "ingot/recipe/terminal.h"
 #include "recipe/top_keys.h"
 
 namespace ingot::recipe {
@@ -32,7 +33,7 @@ void check_names(const Value& root, std::span<const Section> sections) {
   for (const Section& s : sections) names.emplace_back(s.name);
   for (const Entry& e : root.table)
     if (std::find(names.begin(), names.end(), e.key) == names.end())
-      fail_at(e.place, fmt::format("there is no section or key \"{}\" — {}", e.key, did_you_mean(e.key, names)));
+      fail_at(e.place, fmt::format("there is no section or key {} — {}", in_quotes(e.key), did_you_mean(e.key, names)));
 }
 
 // Of how a model was trained, a program needs no more than it knows: the keys of systems that it does not have go.
@@ -55,6 +56,14 @@ Value complete_section(Value& root, const Section& section, const Catalogue& cat
   complete(table, fmt::format("[{}]", section.name), section.keys, lists, section.choices, section.type);
   if (!section.choices.empty()) resolve_paths(table, chosen(table, section.choices).keys);
   return table;
+}
+
+// What a run writes down of its description is UTF-8. A file is; paths and --set can be anything.
+void check_texts(const Value& v) {
+  if (!is_utf8(v.text))
+    fail_at(v.place, fmt::format("{} is no UTF-8 — rename it, or write it in UTF-8", in_quotes(valid_utf8(v.text))));
+  for (const Value& each : v.list) check_texts(each);
+  for (const Entry& e : v.table) check_texts(e.value);
 }
 
 Description parse(const std::string& name, const std::string& text, std::span<const std::string> sets,
@@ -81,8 +90,11 @@ Description parse(const std::string& name, const std::string& text, std::span<co
     d.name = fs::path(name).stem().string();
     d.root.table.insert(d.root.table.begin(), {"name", d.root.place, text_value(d.name, d.root.place)});
   }
-  if (d.name.empty() || d.name.find('/') != std::string::npos)
-    fail_at(Settings(d.root).value("name").place, "a name is a word, without slashes: it names the run's folder");
+  const Place& of_name = Settings(d.root).value("name").place;
+  if (d.name.empty() || d.name.find('/') != std::string::npos || d.name == "." || d.name == "..")
+    fail_at(of_name, "a name is a word, without slashes: it names the run's folder");
+  check_texts(d.root);
+  if (printable(d.name) != d.name) fail_at(of_name, "a name has no control characters: it names the run's folder");
   return d;
 }
 
@@ -150,7 +162,8 @@ std::string description_text(std::string& name, const Catalogue& catalogue) {
     name = file->name;
     return std::string(file->text);
   }
-  if (!fs::exists(name))
+  std::error_code unknown;
+  if (!fs::exists(name, unknown))
     throw Error(ErrorKind::kFile, fmt::format("there is no recipe and no file \"{}\" — {}", name,
                                               did_you_mean(name, catalogue.recipe_names())));
   return io::read_file(name);

@@ -55,6 +55,7 @@ Job::Job(Description d, const PlanOptions& plan, const TrainedNet* trained)
   const Settings settings = description.settings("train"), of_data = description.settings("data");
   const Settings of_loss = description.settings("loss");
   if (settings.integer("threads") > 0) set_threads(static_cast<int>(settings.integer("threads")));
+  threads();  // what INGOT_THREADS says is checked here: it is no fault of the description's
   if (settings.value("batch").type == Value::Type::kText) choose_batch(trained);
   const int64_t seed = kind != nullptr && kind->seed != nullptr ? kind->seed(description) : settings.integer("seed");
 

@@ -49,17 +49,36 @@ Value converted(const Json& json, int depth = 0) {
   return table;
 }
 
+// What the library says, without its own numbers: "parse error at line 1, column 2: …".
+std::string sentence_of(const std::string& what) {
+  const size_t end = what.find("] ");
+  return shortened(valid_utf8(what.starts_with('[') && end != std::string::npos ? what.substr(end + 2) : what), 300);
+}
+
 }  // namespace
 
+// JSON ends up in terminals: DEL and U+0080 to U+009F, which control them, are written by number as the others are.
 std::string to_json(const Value& value, int indent) {
-  return converted(value).dump(indent, ' ', false, Json::error_handler_t::replace);
+  const std::string plain = converted(value).dump(indent, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  for (size_t i = 0; i < plain.size(); i++) {
+    const auto c = static_cast<unsigned char>(plain[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < plain.size() ? plain[i + 1] : 0);
+    if (c == 0x7f)
+      out += "\\u007f";
+    else if (c == 0xc2 && next < 0xa0)
+      out += formatted("\\u%04x", static_cast<unsigned>(next)), i++;
+    else
+      out += plain[i];
+  }
+  return out;
 }
 
 Value parse_json(const std::string& text) {
   try {
     return converted(Json::parse(text));
   } catch (const Json::exception& e) {
-    throw Error(ErrorKind::kFile, std::string("json: ") + e.what());
+    throw Error(ErrorKind::kFile, "json: " + sentence_of(e.what()));
   }
 }
 

@@ -84,7 +84,7 @@ const Choice& chosen(const Value& table, const Choices& choices) {
   for (const Choice* c : choices)
     if (type->text == c->type) return *c;
   fail_at(type->place,
-          fmt::format("unknown type \"{}\" — {}", type->text, did_you_mean(type->text, types_of(choices))));
+          fmt::format("unknown type {} — {}", in_quotes(type->text), did_you_mean(type->text, types_of(choices))));
 }
 
 void complete(Value& table, const std::string& what, std::span<const Key> keys, const TypeLists& lists,
@@ -116,7 +116,7 @@ void complete(Value& table, const std::string& what, std::span<const Key> keys, 
   for (const Key* key : all) names.emplace_back(key->name);
   for (const Entry& e : table.table)
     if (std::find(names.begin(), names.end(), e.key) == names.end() && !(e.key == "type" && !choices.empty()))
-      fail_at(e.place, fmt::format("{} has no key \"{}\"{}", label, e.key,
+      fail_at(e.place, fmt::format("{} has no key {}{}", label, in_quotes(e.key),
                                    names.empty() ? "" : " — " + did_you_mean(e.key, names)));
 
   for (const Key* key : all) {

@@ -121,7 +121,8 @@ LayerPtr inner_layers(const Wanted& w) {
   add_layers(*inner, w.s.value("layers"), w.x, w.task, w.catalogue);
   return inner;
 }
-const Key kLayers{"layers", Kind::kTables, "", "layers, one after the other", 0, 0, "layers"};
+const Key kLayers{
+    .name = "layers", .kind = Kind::kTables, .initial = "", .doc = "layers, one after the other", .of = "layers"};
 
 const std::vector<LayerType>& rows() {
   static const std::vector<LayerType> all = {

@@ -10,9 +10,10 @@
 namespace ingot::recipe {
 namespace {
 
-std::string shape_text(const Tensor& x) {
+// Of a sample, without the batch.
+std::string shape_text(const Dims& shape) {
   std::string out;
-  for (int axis = 1; axis < x.rank(); axis++) out += (out.empty() ? "" : " x ") + std::to_string(x.size(axis));
+  for (int axis = 1; axis < shape.size(); axis++) out += (out.empty() ? "" : " x ") + std::to_string(shape[axis]);
   return out.empty() ? "one number" : out;
 }
 
@@ -47,7 +48,8 @@ Tensor add_layers(nn::Sequential& model, const Value& list, Tensor x, const Task
     } catch (const PlacedError&) {
       throw;
     } catch (const Error& e) {
-      fail_at(entry.place, fmt::format("{} on samples of {}: {}", settings.type(), shape_text(x), e.what()), e.kind());
+      fail_at(entry.place, fmt::format("{} on samples of {}: {}", settings.type(), shape_text(x.shape()), e.what()),
+              e.kind());
     }
   }
   return x;
@@ -69,8 +71,8 @@ std::shared_ptr<nn::Sequential> make_model(const Description& description, const
   const bool fits = result.shape() == expected || (loss.compares != nullptr && loss.compares(result.shape(), expected));
   if (!fits)
     fail_at(layers.list.back().place,
-            fmt::format("the model gives {} per sample, the target needs {} — {}", shape_text(result),
-                        shape_text(Tensor::empty(expected)),
+            fmt::format("the model gives {} per sample, the target needs {} — {}", shape_text(result.shape()),
+                        shape_text(expected),
                         task.classes > 0 ? "end with a linear layer without \"out\"" : "change the last layers"),
             ErrorKind::kShape);
   if (task.vocabulary.size() > 1 && looks_ahead(*model, zeros))

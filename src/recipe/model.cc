@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "ingot/base/error.h"
+#include "ingot/base/memory_budget.h"
 #include "ingot/graph/plan.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
@@ -16,6 +17,10 @@
 
 namespace ingot::recipe {
 namespace {
+
+// What layers of a file may take for the two samples that they are tried on, besides a few times the weights that the
+// file holds: a description may ask for anything.
+constexpr uint64_t kActivationBytes = uint64_t{1} << 30;
 
 // The inputs of a table: by the names of the training columns if it has them, else from where they stood in the table
 // that was trained on, or all of as many columns as the model takes.
@@ -35,6 +40,18 @@ Tensor table_inputs(const std::string& path, const Task& task) {
 Tensor as_numbers(const Tensor& x, const Task& task) {
   return x.dtype() == kU8 && task.input_type == kF32 ? multiply(to(contiguous(x), kF32), 1.0 / 255)
                                                      : to(x, task.input_type);
+}
+
+// A picture of another size is refused before its pixels are unpacked.
+void check_size(const io::PngInfo& picture, const Task& task, const std::string& name) {
+  const bool channels = task.input.size() == 3;
+  if (channels ? picture.height == task.input[1] && picture.width == task.input[2]
+               : picture.height * picture.width == task.inputs())
+    return;
+  throw Error(ErrorKind::kShape,
+              fmt::format("predict: {} has {} x {} pixels, the model takes {}", name, picture.width, picture.height,
+                          channels ? fmt::format("{} x {}", task.input[2], task.input[1])
+                                   : fmt::format("{} numbers", task.inputs())));
 }
 
 // A picture [h, w] or [channels, h, w] with the channels that the model takes, [1, channels, h, w].
@@ -89,7 +106,10 @@ Tensor Model::normalised(const Tensor& samples) const {
 
 Tensor Model::load_inputs(const std::string& path) const {
   const std::string name = fmt::format("\"{}\"", path);
-  if (path.ends_with(".png")) return as_rows(fitting_picture(io::load_png(path), task_, name), task_, name);
+  if (path.ends_with(".png")) {
+    check_size(io::png_info(path), task_, name);
+    return as_rows(fitting_picture(io::load_png(path), task_, name), task_, name);
+  }
   const Tensor x = path.ends_with(".npy") ? as_numbers(io::load_npy(path), task_) : table_inputs(path, task_);
   return as_rows(x, task_, name);
 }
@@ -172,6 +192,9 @@ Model load_model(const std::string& file_or_run, Systems systems) {
                             m.path_));
   m.description_ = parse_trained(m.path_, text->second, {}, std::make_shared<Catalogue>(std::move(systems)));
   m.task_ = Task::from_json(task->second);
+  uint64_t held = 0;
+  for (const NamedTensor& t : file.tensors) held += static_cast<uint64_t>(t.tensor.numel()) * sizeof(float);
+  const MemoryBudget budget(4 * held + kActivationBytes);
   m.net_ = make_model(m.description_, m.task_);
   m.net_->load_state_dict(file.tensors);
   m.net_->eval();

@@ -81,7 +81,7 @@ th:last-child,td:last-child{padding-right:0}
 .gallery span{color:var(--soft)}
 .gallery i{font-style:normal;color:var(--soft);margin-left:auto}
 .film{display:block;margin:16px 0 0;image-rendering:pixelated;border-radius:8px;max-width:100%;height:auto}
-.wide svg{min-width:480px;max-height:640px}
+.wide svg{min-width:900px;max-height:640px}.wide svg text{fill:#333}
 .gallery.strip{grid-template-columns:repeat(12,minmax(48px,1fr));gap:6px;overflow-x:auto}.gallery.strip figure{border:0;padding:0}
 .gallery.pairs{grid-template-columns:repeat(auto-fill,minmax(150px,1fr))}
 .gallery.pairs div{display:grid;grid-template-columns:1fr 1fr;gap:4px}

@@ -34,6 +34,7 @@ class OneRun {
   Outcome operator()(bool resumed) {
     begin(resumed);
     job_.trainer->on_batch = [this](const nn::BatchResult& b) { after_batch(b); };
+    job_.trainer->on_test_batch = [this] { stop_if_cancelled(); };
     job_.trainer->on_epoch = [this](const nn::EpochResult& e) { after_epoch(e); };
     progress_.training(true);
     const bool finished = fit();
@@ -48,7 +49,7 @@ class OneRun {
     const Settings train = job_.description.settings("train");
     progress_.begin({train.integer("epochs"), names_, kind_->test_name()});
     progress_.say(bold(printable(job_.description.name)) + "  " + printable(job_.data.about));
-    progress_.say(fmt::format("{} parameters, folder {}", grouped(job_.model->parameter_count()), folder_.path()));
+    progress_.say(fmt::format("{} parameters, folder {}", grouped(job_.model->parameter_count()), path()));
     if (!job_.batch_reason.empty())
       progress_.say(fmt::format("batch {}: {}", train.integer("batch"), job_.batch_reason));
     Value event = record({{"event", "begin"}, {"folder", folder_.path()}, {"resumed", resumed}});
@@ -145,7 +146,10 @@ class OneRun {
   }
 
   int64_t epochs_done() const { return static_cast<int64_t>(job_.trainer->history().size()); }
-  std::string resume_command() const { return fmt::format("ingot train {} --resume", folder_.path()); }
+  std::string resume_command() const { return fmt::format("ingot train {} --resume", path()); }
+  // As a terminal may see them.
+  std::string path() const { return printable(folder_.path()); }
+  std::string shown(const char* name) const { return printable(folder_.file(name)); }
 
   Outcome cancelled() {
     save();
@@ -181,10 +185,9 @@ class OneRun {
         names_.empty() ? fmt::format("loss {:.5f}", scores.loss) : metric_text(names_[0], scores.metrics[0]);
     progress_.say(best.tested ? fmt::format("best    {} after epoch {}", bold(reached), best.epoch)
                               : fmt::format("last    {} while training epoch {}", bold(reached), best.epoch));
-    progress_.say(
-        fmt::format("model   {} (the weights after epoch {})", folder_.file("model.safetensors"), best.epoch));
+    progress_.say(fmt::format("model   {} (the weights after epoch {})", shown("model.safetensors"), best.epoch));
     kind_->say_end();
-    if (report) progress_.say(fmt::format("report  {}", folder_.file("report.html")));
+    if (report) progress_.say(fmt::format("report  {}", shown("report.html")));
   }
 
   using Clock = std::chrono::steady_clock;
@@ -260,6 +263,13 @@ Run resume_run(const std::string& folder, std::span<const std::string> sets, Pro
   const auto catalogue = std::make_shared<Catalogue>(std::move(systems));
   const std::string config = existing.file("config.toml");
   Description description = load_description(config, sets, catalogue);
+  // What the run began with is what its checkpoint says: config.toml is there to be edited.
+  const std::string checkpoint = existing.file("checkpoint.safetensors");
+  if (is_file(checkpoint)) {
+    const io::Metadata said = io::safetensors_info(checkpoint).metadata;
+    if (const auto text = said.find("ingot.description"); text != said.end())
+      description.check_changes(parse_trained(checkpoint, text->second, {}, catalogue));
+  }
   description.check_changes(load_description(config, {}, catalogue));
   return run_job(std::make_unique<Job>(std::move(description)), std::move(existing), progress, options, true);
 }

@@ -66,10 +66,19 @@ int64_t epoch_in(const std::string& line) {
   return epoch != nullptr && epoch->type == Value::Type::kInteger ? epoch->integer : INT64_MAX;
 }
 
+// What cannot be looked at (a name that is too long, a folder of somebody else's) is not there for us.
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
 }  // namespace
 
-bool is_file(const std::string& path) { return fs::is_regular_file(path); }
-bool is_run(const std::string& folder) { return fs::exists(fs::path(folder) / "config.toml"); }
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+bool is_run(const std::string& folder) { return is_there(fs::path(folder) / "config.toml"); }
 
 RunFolder RunFolder::create(const std::string& out, const std::string& name) {
   std::string path = out;
@@ -77,7 +86,7 @@ RunFolder RunFolder::create(const std::string& out, const std::string& name) {
     throw Error(
         fmt::format("train: \"{}\" holds a run already — add --resume to go on with it, or name another folder", out));
   for (int number = 1; path.empty(); number++)
-    if (!fs::exists(numbered(name, number))) path = numbered(name, number);
+    if (!is_there(numbered(name, number))) path = numbered(name, number);
   make_folder(path);
   return RunFolder(path);
 }
@@ -91,7 +100,7 @@ RunFolder RunFolder::existing(const std::string& path) {
 
 std::string last_run(const std::string& name) {
   int number = 1;
-  while (fs::exists(numbered(name, number + 1))) number++;
+  while (is_there(numbered(name, number + 1))) number++;
   return numbered(name, number);
 }
 
@@ -106,7 +115,7 @@ RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
                 fmt::format("train: another process is at work on the run in \"{}\" — wait for it, or stop it", path_));
 }
 
-bool RunFolder::has(const std::string& name) const { return fs::exists(file(name)); }
+bool RunFolder::has(const std::string& name) const { return is_there(file(name)); }
 
 void RunFolder::add_metrics(const nn::EpochResult& e, const std::vector<std::string>& metrics) {
   append_line(file("metrics.jsonl"), to_json(epoch_record(e, metrics)) + "\n");
@@ -135,7 +144,12 @@ void RunFolder::keep_metrics(int64_t epoch) {
                    }));
 }
 
-void RunFolder::remove(const std::string& name) const { fs::remove(file(name)); }
+void RunFolder::remove(const std::string& name) const {
+  std::error_code problem;
+  fs::remove(file(name), problem);
+  if (problem)
+    throw Error(ErrorKind::kFile, fmt::format("train: \"{}\" cannot be removed: {}", file(name), problem.message()));
+}
 
 void RunFolder::forget_checkpoint() const {
   for (const char* name : {"checkpoint.safetensors", "best.safetensors"}) remove(name);

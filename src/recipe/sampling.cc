@@ -9,6 +9,7 @@
 #include "ingot/base/random.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
+#include "ingot/recipe/terminal.h"
 
 namespace ingot::recipe {
 namespace {
@@ -30,17 +31,28 @@ size_t draw(const float* logits, size_t count, double temperature, double unifor
 
 }  // namespace
 
-std::string shown_character(char c) {
-  return c > ' ' && c < 127 ? fmt::format("\"{}\"", c) : fmt::format("number {}", static_cast<unsigned char>(c));
+std::string shown_character(std::string_view text, size_t at) {
+  const auto goes_on = [&](size_t i) {
+    return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80;
+  };
+  size_t begin = at, end = at + 1;
+  while (begin > 0 && at - begin < 3 && goes_on(begin)) begin--;
+  while (goes_on(end)) end++;
+  const std::string_view character = text.substr(begin, end - begin);
+  if (character == "\n") return "line break";
+  if (character == "\t") return "tab";
+  if (printable(character) == character) return fmt::format("\"{}\"", character);
+  return fmt::format("0x{:02x}", static_cast<unsigned char>(text[at]));
 }
 
 std::string sample_text(const Task& task, int64_t window, const std::function<Tensor(const Tensor&)>& predict,
                         const SamplingOptions& options, const std::function<void(char)>& each) {
   std::vector<int64_t> tokens;
-  for (const char c : options.prompt) {
-    const size_t number = task.vocabulary.find(c);
+  for (size_t i = 0; i < options.prompt.size(); i++) {
+    const size_t number = task.vocabulary.find(options.prompt[i]);
     if (number == std::string::npos)
-      throw Error(fmt::format("predict: the model has never seen the character {} of the prompt", shown_character(c)));
+      throw Error(fmt::format("predict: the model has never seen the character {} of the prompt",
+                              shown_character(options.prompt, i)));
     tokens.push_back(static_cast<int64_t>(number));
   }
   if (tokens.empty())

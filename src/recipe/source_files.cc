@@ -2,18 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "ingot/base/error.h"
 #include "ingot/io/io.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
+#include "ingot/recipe/run_folder.h"
 #include "recipe/core_types.h"
 
 namespace ingot::recipe {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
@@ -32,8 +30,8 @@ Tensor with_shape(const Tensor& x, const Settings& s, const char* key) {
 io::CsvOptions csv_options(const Settings& s) {
   io::CsvOptions options;
   const std::string &separator = s.text("separator"), &header = s.text("header");
-  if (separator.size() != 1) s.fail("separator", "a separator is one character");
-  options.separator = separator[0];
+  if (separator != "guess" && separator.size() != 1) s.fail("separator", "a separator is one character, or guess");
+  if (separator != "guess") options.separator = separator[0];
   using Header = io::CsvOptions::Header;
   if (header != "guess" && header != "yes" && header != "no") s.fail("header", "\"header\" is guess, yes or no");
   options.header = header == "guess" ? Header::kGuess : header == "yes" ? Header::kYes : Header::kNo;
@@ -85,16 +83,27 @@ void take_columns(const Settings& s, const io::Csv& table, const Task* trained, 
   out.column_numbers = inputs, out.table_columns = columns;
 }
 
+io::Csv read_table(const SourceRequest& r, const char* key) {
+  const std::string& path = r.s.text(key);
+  const io::CsvOptions options = csv_options(r.s);
+  if (!path.starts_with("recipe:")) return io::load_csv(path, options);
+  return io::parse_csv(bytes_of(read_source(path, r.catalogue)), options);
+}
+
+std::string separator_text(char c) { return c == '\t' ? "tabs" : fmt::format("\"{}\"", c); }
+
 Samples load_table(const SourceRequest& r) {
   const Settings& s = r.s;
-  const io::CsvOptions options = csv_options(s);
   Samples out;
-  take_columns(s, io::parse_csv(bytes_of(read_source(s.text("file"), r.catalogue)), options), r.trained, out);
+  const io::Csv table = read_table(r, "file");
+  take_columns(s, table, r.trained, out);
+  if (s.text("separator") == "guess" && table.separator != ',')
+    out.guessed = fmt::format("columns are separated by {}, it seems", separator_text(table.separator));
   if (s.has("test_file")) {
     Task of_train;
     of_train.columns = out.columns;
     Samples test;
-    take_columns(s, io::parse_csv(bytes_of(read_source(s.text("test_file"), r.catalogue)), options), &of_train, test);
+    take_columns(s, read_table(r, "test_file"), &of_train, test);
     out.test_x = test.x, out.test_y = test.y;
   }
   return out;
@@ -125,7 +134,7 @@ Samples load_mnist(const SourceRequest& r) {
   const std::string folder = s.has("folder") ? s.text("folder") : cache_folder("mnist");
   const auto file = [&](const std::string& name) {
     for (const char* ending : {"", ".gz"})
-      if (std::string path = fmt::format("{}/{}{}", folder, name, ending); fs::exists(path)) return path;
+      if (std::string path = fmt::format("{}/{}{}", folder, name, ending); is_file(path)) return path;
     throw Error(ErrorKind::kFile,
                 fmt::format("\"{}\" has no MNIST ({}) — `ingot data get mnist` fetches it", folder, name));
   };
@@ -192,7 +201,9 @@ std::vector<SourceType> file_sources() {
           "the column to predict: its name or number; negative numbers count from the last"},
          {"ignore", Kind::kColumns, "[]", "columns that are no inputs"},
          {"header", Kind::kText, R"("guess")", "is the first line one? guess, yes or no"},
-         {"separator", Kind::kText, R"(",")", "what stands between columns"},
+         {"separator", Kind::kText, R"("guess")",
+          "what stands between columns: one character; guess: a tab, semicolon, bar or comma, as the first two lines "
+          "have them"},
          kShape}},
        files<load_table>},
       {{"idx",

@@ -25,9 +25,9 @@ DataSource load_text(const SourceRequest& r) {
   std::fill(std::begin(number), std::end(number), -1);
   for (size_t i = 0; i < vocabulary.size(); i++)
     number[static_cast<unsigned char>(vocabulary[i])] = static_cast<int32_t>(i);
-  for (const char c : text)
-    if (number[static_cast<unsigned char>(c)] < 0)
-      s.fail("file", fmt::format("the model has never seen the character {} of this text", shown_character(c)));
+  for (size_t i = 0; i < text.size(); i++)
+    if (number[static_cast<unsigned char>(text[i])] < 0)
+      s.fail("file", fmt::format("the model has never seen the character {} of this text", shown_character(text, i)));
   out.task.classes = static_cast<int64_t>(vocabulary.size());
   size_t first = 1;  // bytes of the first character: UTF-8 goes on with 10xxxxxx
   while (first < text.size() && (static_cast<unsigned char>(text[first]) & 0xc0) == 0x80) first++;

@@ -8,10 +8,18 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "ingot/base/text.h"
+
 namespace ingot::recipe {
 namespace {
 std::string coloured(const char* code, std::string_view text) {
   return has_colours() ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+}
+
+// A terminal that takes no escape codes.
+bool is_dumb() {
+  const char* term = std::getenv("TERM");
+  return term != nullptr && std::string_view(term) == "dumb";
 }
 
 // The bytes of the character that a text begins with; 0 if they are none, or one that controls terminals.
@@ -41,10 +49,13 @@ std::string printable_lines(std::string_view text) { return cleaned(text, SIZE_M
 
 bool is_terminal() { return isatty(STDOUT_FILENO) != 0; }
 
+bool can_redraw() { return is_terminal() && !is_dumb(); }
+bool errors_to_terminal() { return isatty(STDERR_FILENO) != 0 && !is_dumb(); }
+
 bool has_colours() {
   static const bool colours = [] {
-    const char *no = std::getenv("NO_COLOR"), *term = std::getenv("TERM");
-    return is_terminal() && (no == nullptr || *no == '\0') && (term == nullptr || std::string_view(term) != "dumb");
+    const char* no = std::getenv("NO_COLOR");
+    return can_redraw() && (no == nullptr || *no == '\0');
   }();
   return colours;
 }
@@ -54,6 +65,8 @@ int terminal_width() {
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 80;
 }
+
+std::string redrawn(std::string_view text) { return "\r" + padded(text, terminal_width() - 1); }
 
 std::string bold(std::string_view text) { return coloured("1", text); }
 std::string green(std::string_view text) { return coloured("32", text); }

@@ -70,6 +70,24 @@ std::string line_of(const std::string& text, int64_t line) {
   return found;
 }
 
+// A line and where to point in it, in characters. Of a long one, what stands around that.
+struct Excerpt {
+  std::string line;
+  int64_t column;
+};
+Excerpt excerpt(const std::string& line, int64_t column) {
+  constexpr int64_t kBefore = 60, kMost = 110;
+  if (text_width(line) <= kMost) return {line, column};
+  const int64_t skipped = std::max<int64_t>(0, column - kBefore);
+  size_t at = 0;
+  for (int64_t n = 0; at < line.size(); at++) {
+    const bool starts = (static_cast<unsigned char>(line[at]) & 0xc0) != 0x80;
+    if (starts && n++ == skipped) break;
+  }
+  return {(skipped > 0 ? "…" : "") + shortened(std::string_view(line).substr(at), kMost),
+          column - skipped + (skipped > 0 ? 1 : 0)};
+}
+
 }  // namespace
 
 void fail_at(const Place& place, const std::string& what, ErrorKind kind) {
@@ -78,10 +96,10 @@ void fail_at(const Place& place, const std::string& what, ErrorKind kind) {
   if (place.line == 0) throw PlacedError(kind, name + ": " + what);
   const std::string line = std::to_string(place.line), column = std::to_string(place.column);
   const std::string margin(line.size(), ' ');
-  // Columns count characters, the caret must stand below bytes that print as one.
-  const std::string before(static_cast<size_t>(std::max<int64_t>(place.column - 1, 0)), ' ');
-  throw PlacedError(kind, name + ":" + line + ":" + column + ": " + what + "\n  " + line + " | " +
-                              line_of(place.source->text, place.line) + "\n  " + margin + " | " + before + "^");
+  const Excerpt shown = excerpt(line_of(place.source->text, place.line), place.column);
+  const std::string before(static_cast<size_t>(std::max<int64_t>(shown.column - 1, 0)), ' ');
+  throw PlacedError(kind, name + ":" + line + ":" + column + ": " + what + "\n  " + line + " | " + shown.line + "\n  " +
+                              margin + " | " + before + "^");
 }
 
 }  // namespace ingot::recipe

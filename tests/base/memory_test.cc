@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "ingot/base/error.h"
+#include "ingot/base/memory_budget.h"
 #include "ingot/base/tensor.h"
+#include "tests/error_of.h"
 
 namespace ingot {
 namespace {
@@ -25,6 +27,24 @@ TEST(Memory, BlocksAreAlignedAndUsable) {
     std::memset(block, 0x5a, bytes < 64 ? 64 : bytes);
     free_bytes(block, bytes);
   }
+}
+
+TEST(Memory, ABudgetIsKeptAndEnds) {
+  constexpr size_t kMiB = size_t{1} << 20;
+  {
+    const MemoryBudget budget(8 * kMiB);
+    void* const half = allocate_bytes(4 * kMiB);
+    EXPECT_REFUSED(allocate_bytes(5 * kMiB), "beyond what this may take (4.0 MiB are left)");
+    free_bytes(half, 4 * kMiB);
+    free_bytes(allocate_bytes(7 * kMiB), 7 * kMiB);  // what was freed may be taken again
+    {
+      const MemoryBudget smaller(kMiB);
+      EXPECT_REFUSED(allocate_bytes(2 * kMiB), "beyond");
+    }
+    free_bytes(allocate_bytes(7 * kMiB), 7 * kMiB);
+    std::thread([&] { free_bytes(allocate_bytes(16 * kMiB), 16 * kMiB); }).join();  // another thread has none
+  }
+  free_bytes(allocate_bytes(16 * kMiB), 16 * kMiB);
 }
 
 TEST(Memory, CountersFollow) {
@@ -158,8 +178,8 @@ TEST_F(MemoryPool, FreedBlocksComeBackAndAreCounted) {
 
 TEST_F(MemoryPool, IsBounded) {
   const size_t bytes = size_t{10} << 20;
-  std::vector<void*> blocks;
-  for (int i = 0; i < 12; ++i) blocks.push_back(allocate_bytes(bytes));
+  std::vector<void*> blocks(12);
+  for (void*& block : blocks) block = allocate_bytes(bytes);
   for (void* block : blocks) free_bytes(block, bytes);
   EXPECT_LE(memory_stats().pooled_bytes, size_t{64} << 20);
   EXPECT_GE(memory_stats().pooled_bytes, size_t{50} << 20);

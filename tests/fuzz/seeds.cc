@@ -7,6 +7,8 @@
 #include "ingot/graph/plan.h"
 #include "ingot/io/io.h"
 #include "ingot/ops/ops.h"
+#include "ingot/recipe/system.h"
+#include "ingot/recipe/task.h"
 
 namespace {
 
@@ -43,6 +45,44 @@ std::vector<Plan> plans() {
       },
       {{2, 3}, {Dims(), kI64}}, {.names = {{"w", w}, {"g", g}}}));
   return made;
+}
+
+// Recipes, and the kinds of text that once brought a reader down: keys of many dots, numbers at the end of their range, layers that
+// ask for more than there is.
+template <class Place>
+void write_descriptions(Place place) {
+  const auto catalogue = std::make_shared<recipe::Catalogue>();
+  const std::string digits = R"([data]
+type = "digits"
+[model]
+layers = [{ type = "conv2d", out = 2 }, { type = "flatten" }, { type = "linear" }]
+)";
+  for (const std::string& name : catalogue->recipe_names())
+    io::write_file(place("description", name), catalogue->file(name + ".toml")->text);
+  std::string dots = "a";
+  for (int i = 0; i < 200; i++) dots += ".a";
+  io::write_file(place("description", "dots"), dots + " = 1\n");
+  io::write_file(place("description", "header"), "[" + dots + "]\n");
+  io::write_file(place("description", "brackets"), "a = " + std::string(300, '['));
+  io::write_file(place("description", "large"), digits + "[train]\nseed = 9223372036854775807\nepochs = 1000\n");
+  io::write_file(place("description", "strings"), "name = \"\"\"a\n\\\"\"\"\"\nabout = 'b'\n" + digits);
+
+  recipe::Task labels, numbers, text;
+  labels.input = {1, 8, 8}, labels.classes = 10;
+  numbers.input = {4}, numbers.target = {1};
+  text.input = text.target = {6}, text.input_type = kI64, text.classes = 3, text.vocabulary = "abc";
+  const auto model = [&](const char* name, const std::string& layers, const recipe::Task& task) {
+    io::write_file(place("model", name),
+                   "[data]\ntype = \"digits\"\n[model]\nlayers = [" + layers + "]\n\n---\n" + task.to_json());
+  };
+  const std::string last = R"({ type = "flatten" }, { type = "linear" })";
+  model("labels", R"({ type = "conv2d", out = 2 }, { type = "batch_norm2d" }, { type = "relu" }, )" + last, labels);
+  model("wide", R"({ type = "flatten" }, { type = "linear", out = 10000000 }, { type = "linear" })", labels);
+  model("pad", R"({ type = "pad", before = [0, 65536, 65536], after = [0, 0, 0] }, )" + last, labels);
+  model("numbers", R"({ type = "linear", out = 8 }, { type = "tanh" }, { type = "linear" })", numbers);
+  model("text", R"({ type = "embedding", width = 4 }, { type = "gru", hidden = 4 }, { type = "linear" })", text);
+  numbers.target = {67108864};
+  model("target", last, numbers);
 }
 
 }  // namespace
@@ -87,6 +127,7 @@ int main(int count, char** arguments) {
     const std::string whole = gates::to_binary(c);  // the target adds the mark and the checksum
     io::write_file(place("igc", std::to_string(c.inputs)), std::string_view(whole).substr(4, whole.size() - 8));
   }
+  write_descriptions(place);
   for (const Plan& plan : plans()) plan.save(place("plan", std::to_string(plan.to_bytes().size())));
   return 0;
 }

@@ -217,8 +217,9 @@ TEST_F(Exports, WhatIsProvedEqualCanFail) {
 }
 
 TEST_F(Exports, PicturesAreWellFormed) {
-  for (const Circuit& c : {life_rule(), motley_circuit(), random_rule(8, 2000, Border::kZero, 1, 4),
-                           Circuit{.inputs = 1, .outputs = {0}}, Circuit{}}) {
+  for (const Circuit& c :
+       {life_rule(), motley_circuit(), random_rule(8, 2000, Border::kZero, 1, 4), Circuit{.inputs = 1, .outputs = {0}},
+        Circuit{.inputs = 1, .outputs = std::vector<uint32_t>(100'000)}, Circuit{}}) {
     file("c.svg", to_svg(c));
     run("python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse(\"c.svg\")'");
     EXPECT_EQ(to_dot(c).substr(0, 9), "digraph \"");

@@ -43,6 +43,55 @@ TEST(Prove, EveryFunctionDiffersFromEveryOther) {
     }
 }
 
+// Shift and add; with the operands exchanged it computes the same, and no search for equal parts sees that.
+Circuit multiplier(uint32_t bits, bool exchanged) {
+  Circuit c{.inputs = 2 * bits};
+  const auto gate = [&](Function f, uint32_t a, uint32_t b) {
+    c.gates.push_back({f, a, b});
+    return c.signals() - 1;
+  };
+  const uint32_t zero = gate(Function::kFalse, 0, 0), first = exchanged ? bits : 0, second = exchanged ? 0 : bits;
+  std::vector<uint32_t> sum(2 * bits, zero);
+  for (uint32_t i = 0; i < bits; i++) {
+    uint32_t carry = zero;
+    for (uint32_t j = 0; j < bits; j++) {
+      const uint32_t x = sum[i + j], y = gate(Function::kAnd, first + i, second + j);
+      const uint32_t half = gate(Function::kXor, x, y);
+      sum[i + j] = gate(Function::kXor, half, carry);
+      carry = gate(Function::kOr, gate(Function::kAnd, x, y), gate(Function::kAnd, half, carry));
+    }
+    sum[i + bits] = carry;
+  }
+  c.outputs = sum;
+  return c;
+}
+
+TEST(Prove, CanBeGivenUp) {
+  const Circuit a = multiplier(14, false), b = multiplier(14, true);
+  int64_t asked = 0, most = 0;
+  const Proof proof = prove_equal(a, b, [&](int64_t proved, int64_t outputs) {
+    EXPECT_EQ(outputs, 28);
+    most = std::max(most, proved);
+    return ++asked < 200;
+  });
+  EXPECT_FALSE(proof.decided);
+  EXPECT_FALSE(proof.equal);
+  EXPECT_TRUE(proof.counterexample.empty());
+  EXPECT_NE(proof.method.find("of 28 outputs were proved equal"), std::string::npos) << proof.method;
+  EXPECT_GE(asked, 200);
+  EXPECT_TRUE(prove_equal(multiplier(5, false), multiplier(5, true), [](int64_t, int64_t) { return true; }).equal);
+}
+
+TEST(Prove, ChannelsThatReadEachOtherInAChain) {
+  const int32_t channels = 20000;  // each reads the next: a pass over the rule for each would take minutes
+  Circuit c{.inputs = 9 * static_cast<uint32_t>(channels)};
+  for (int32_t i = 0; i < channels; i++) c.outputs.push_back(9 * static_cast<uint32_t>(std::min(i + 1, channels - 2)));
+  c.cell = CellRule{.channels = channels, .visible = 1};
+  const std::vector<int32_t> needed = needed_channels(c);
+  ASSERT_EQ(needed.size(), static_cast<size_t>(channels) - 1);
+  EXPECT_EQ(needed.back(), channels - 2);
+}
+
 TEST(Prove, TriesAllAssignments) {
   const Proof proof = prove_equal(textbook_life(), trained("life_trained"));
   EXPECT_TRUE(proof.equal);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/os/file.h"
@@ -51,10 +52,40 @@ TEST(Csv, HeadersSeparatorsAndTypes) {
             (std::vector<double>{1e-310, HUGE_VAL, -HUGE_VAL, 0}));
 }
 
+TEST(Csv, GuessesSeparators) {
+  const std::vector<float> numbers = {1, 2, 3, 4};
+  for (const char c : {',', ';', '\t', '|'}) {
+    for (std::string text : {"1_2\n3_4\n", "a_b\n1_2\n3_4\n", "\"a;,|\"_b\n1_2\n3_4\n"}) {
+      std::replace(text.begin(), text.end(), '_', c);
+      EXPECT_EQ(csv(text).separator, c) << text;
+      EXPECT_EQ(csv(text).values.to_vector<float>(), numbers) << text;
+    }
+  }
+  EXPECT_EQ(csv("1\n2\n").separator, ',');
+  EXPECT_EQ(csv("1;2").values.shape(), (Dims{1, 2}));
+  expect_error(csv_error("a;b\n1,5;2\n"),
+               "line 2, column 1 (\"a\"): \"1,5\" is not a number — write decimals with a point");
+  expect_error(csv_error("a b\n1 2\n"), "\"1 2\" is not a number — what separates the columns? Set \"separator\"");
+}
+
+TEST(Png, SaysItsSizeWithoutItsPixels) {
+  const std::string path = ::testing::TempDir() + "/ingot_png_info.png";
+  save_png(path, Tensor::empty({3, 4, 5}, kU8));
+  const PngInfo info = png_info(path);
+  EXPECT_EQ(info.height, 4);
+  EXPECT_EQ(info.width, 5);
+  EXPECT_EQ(info.channels, 3);
+  std::string bytes = read_file(path);
+  write_file(path, bytes.substr(0, 33) + bytes.substr(bytes.size() - 40));  // the header is whole
+  EXPECT_NE(error_of([&] { load_png(path); }), "no error");
+  write_file(path, "no picture");
+  expect_error(error_of([&] { png_info(path); }), "does not begin as PNG pictures do");
+}
+
 TEST(Csv, NamesThePlaceOfWhatIsWrong) {
   expect_error(csv_error("a,b\n1,2\n3,x4\n"), "line 3, column 2 (\"b\"): \"x4\" is not a number");
   expect_error(csv_error("a,b\n\n1,\n"),
-               "line 3, column 2 (\"b\"): the value is missing — fill it in, or read with missing_is_nan");
+               "line 3, column 2 (\"b\"): the value is missing — fill it in, or leave the line out");
   expect_error(csv_error("1,2\nNA,3\n"), "line 2, column 1: the value is missing");
   expect_error(csv_error("1,2\n3\n"), "line 2 has 1 fields, the first one 2");
   expect_error(csv_error("1,2\n3,4,5\n"), "line 2 has more than the first one's 2 fields");

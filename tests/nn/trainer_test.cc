@@ -150,6 +150,44 @@ TEST(Trainer, GoesOnAtTheEndOfAnEpoch) {
   EXPECT_GT(found.samples_per_second, 0);
 }
 
+// Stopped within a test, the run goes on with that test, to the same bits: here, and in a trainer of its own.
+TEST(Trainer, StopsWithinATest) {
+  Training whole, first, second;
+  whole.trainer.fit(whole.train, &whole.test);
+  int64_t tests = 0;
+  first.trainer.on_test_batch = [&] {
+    if (++tests == 5) first.trainer.stop();  // the first of two batches of the third test
+  };
+  EXPECT_FALSE(first.trainer.fit(first.train, &first.test));
+  EXPECT_EQ(tests, 5);
+  EXPECT_EQ(first.trainer.history().size(), 2U);
+  const nn::TrainingState saved = copy_of(first.trainer.state());
+  EXPECT_TRUE(first.trainer.fit(first.train, &first.test));
+  second.trainer.load_state(saved);
+  EXPECT_TRUE(second.trainer.fit(second.train, &second.test));
+  for (Training* t : {&first, &second}) {
+    EXPECT_EQ(values(t->trainer.state().tensors), values(whole.trainer.state().tensors));
+    ASSERT_EQ(t->trainer.history().size(), whole.trainer.history().size());
+    EXPECT_EQ(t->trainer.history()[2].test.metrics, whole.trainer.history()[2].test.metrics);
+    EXPECT_EQ(t->trainer.history()[2].train.loss, whole.trainer.history()[2].train.loss);
+  }
+}
+
+TEST(Trainer, CountersThatNoRunReachesAreRefused) {
+  Training run(Training::usual(2));
+  run.trainer.fit(run.train, &run.test);
+  for (const char* key : {"epoch", "position.epoch", "updates", "batches", "worse_epochs"})
+    for (const char* value : {"9223372036854775807", "-1"}) {
+      nn::TrainingState state = copy_of(run.trainer.state());
+      state.values[key] = value;
+      EXPECT_REFUSED(run.trainer.load_state(state), "the checkpoint is damaged");
+    }
+  nn::TrainingState state = copy_of(run.trainer.state());
+  for (NamedTensor& t : state.tensors)
+    if (t.name == "history") t.tensor.data<double>()[0] = 1e300;
+  EXPECT_REFUSED(run.trainer.load_state(state), "do not count from 1");
+}
+
 TEST(Trainer, AveragesBeginWithTheWeightsThatTrainingBeginsWith) {
   Training run;
   nn::set_seed(99);
@@ -189,8 +227,8 @@ struct Reader : nn::Layer {
 };
 
 TEST(Trainer, GoesOnWithWhatLayersCarry) {
-  std::vector<int32_t> tokens;
-  for (int i = 0; i < 403; i++) tokens.push_back(i * i % 5);
+  std::vector<int32_t> tokens(403);
+  for (int i = 0; i < 403; i++) tokens[static_cast<size_t>(i)] = i * i % 5;
   const data::TokenDataset text(tokens, 10, 4);
   struct Run {
     Reader net;
@@ -423,7 +461,7 @@ TEST(Trainer, RefusesWithASentence) {
   refuse([](auto& s) { s.values.erase("epoch"); }, "\"epoch\" is missing");
   refuse([](auto& s) { s.values["optimizer"] = "lion"; }, "optimizer was lion and is adam");
   refuse([](auto& s) { s.values["updates"] = "many"; }, "no number");
-  refuse([](auto& s) { s.values["batches"] = "-3"; }, "negative");
+  refuse([](auto& s) { s.values["batches"] = "-3"; }, "which no run reaches");
   refuse([](auto& s) { s.values["format"] = "ingot training state 9"; }, "format");
   refuse([](auto& s) { std::erase_if(s.tensors, [](auto& t) { return t.name == "averages"; }); }, "\"averages\"");
   refuse([](auto& s) { std::erase_if(s.tensors, [](auto& t) { return t.name == "model.0.bias"; }); }, "0.bias");

@@ -45,6 +45,7 @@ INGOT_API std::string percent(double share, int decimals = 1);
 
 /// The same text as valid UTF-8: bytes that are none become U+FFFD.
 INGOT_API std::string valid_utf8(std::string_view text);
+INGOT_API bool is_utf8(std::string_view text);
 /// Between the quotes of a JSON string.
 INGOT_API std::string json_escaped(std::string_view text);
 /// Inside XML or SVG text and attributes.

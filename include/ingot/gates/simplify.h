@@ -4,6 +4,7 @@
 //   gates::Proof proof = gates::prove_equal(life, small.circuit);
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,20 +16,25 @@ namespace ingot::gates {
 /// What a proof found out about two circuits.
 struct Proof {
   bool equal = false;
+  bool decided = true;                    // false: it was given up, and they may be equal or not
   std::string method = {};                // "all 512 assignments of 9 inputs", "SAT, 812 queries"
   std::vector<bool> counterexample = {};  // inputs [inputs] that make an output differ; empty if equal
   double seconds = 0;
 };
 
+/// Asked now and then while a SAT solver works, with the outputs that are proved equal so far; false ends the proof
+/// undecided.
+using GoOn = std::function<bool(int64_t proved, int64_t outputs)>;
+
 /// Are all outputs of `a` and `b` equal for every assignment of their inputs? All assignments are tried if the outputs
 /// depend on up to 24 inputs through wires and the gates that they need, of both circuits together, times the
 /// assignments are at most 1.28e11 (about a second; 7,629 gates at 24 inputs, 125,000,000 at 10). Else a SAT solver
 /// decides.
-INGOT_API Proof prove_equal(const Circuit& a, const Circuit& b);
+INGOT_API Proof prove_equal(const Circuit& a, const Circuit& b, const GoOn& go_on = {});
 
 /// Do two cell rules show the same visible channels at every step, whatever the start? Proved by the equality of all
 /// channels that the visible ones of `a` depend on.
-INGOT_API Proof prove_equal_visible(const Circuit& a, const Circuit& b);
+INGOT_API Proof prove_equal_visible(const Circuit& a, const Circuit& b, const GoOn& go_on = {});
 
 /// The channels of a cell rule that its visible ones depend on, now or through later steps, in ascending order.
 INGOT_API std::vector<int32_t> needed_channels(const Circuit& circuit);

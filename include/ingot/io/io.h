@@ -95,7 +95,7 @@ INGOT_API void save_npz(const std::string& path, std::span<const NamedTensor> te
 struct CsvOptions {
   enum class Header { kGuess, kYes, kNo };  // guess: the first line is one if a field of it is no number
 
-  char separator = ',';
+  char separator = '\0';  // 0: tab, ; | or , — the first that the first two lines have equally many of
   Header header = Header::kGuess;
   DType dtype = kF32;  // f32, f64, i32 or i64
   /// Empty fields, NA, N/A, null, None and ? become NaN. Else they are Errors with line and column.
@@ -105,6 +105,7 @@ struct CsvOptions {
 struct Csv {
   std::vector<std::string> columns;  // names; empty without a header
   Tensor values;                     // [rows, columns]
+  char separator = ',';              // what stood between them
 };
 /// A table of numbers, plain or .gz.
 INGOT_API Csv load_csv(const std::string& path, const CsvOptions& options = {});
@@ -118,6 +119,11 @@ INGOT_API Tensor parse_idx(std::span<const std::byte> bytes, const UnpackLimits&
 /// Palettes become colours, 16 bits become 8.
 INGOT_API Tensor load_png(const std::string& path, const UnpackLimits& limits = {});
 INGOT_API Tensor parse_png(std::span<const std::byte> bytes, const UnpackLimits& limits = {});
+/// What a picture says of itself, as load_png would give it; no pixel is read.
+struct PngInfo {
+  int64_t height, width, channels;
+};
+INGOT_API PngInfo png_info(const std::string& path);
 /// Writes u8 [h, w] or [c, h, w] with c from 1 to 4.
 INGOT_API void save_png(const std::string& path, const Tensor& picture);
 

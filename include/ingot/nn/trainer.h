@@ -138,6 +138,8 @@ class INGOT_API Trainer {
   /// Called after every batch, and after every epoch with its evaluation.
   std::function<void(const BatchResult&)> on_batch;
   std::function<void(const EpochResult&)> on_epoch;
+  /// After each batch of the test within fit(): stop() there leaves the test undone, and fit() begins with it next time.
+  std::function<void()> on_test_batch;
   /// Ends fit() after the batch under way (or the next fit() after its first); may be called by a signal handler.
   void stop() { stop_ = true; }
   /// Was stop() called, and fit() has not ended yet?

@@ -27,7 +27,8 @@ struct DataSource {
   bool shuffle = true;
   std::string prompt;  // of a text: what samples of it can begin with
   std::shared_ptr<const SourceDetails> details;
-  std::string about;  // "1,438 samples of 1 x 8 x 8, 359 held back"
+  std::string about;         // "1,438 samples of 1 x 8 x 8, 359 held back"
+  std::string guessed = {};  // what was not said and had to be found out, for people
 };
 
 /// A completed [data], and what it is loaded for.
@@ -45,6 +46,7 @@ struct Samples {
   std::vector<std::string> class_names = {}, columns = {};
   std::vector<int64_t> column_numbers = {};
   int64_t table_columns = 0;
+  std::string guessed = {};
 };
 /// What becomes of them: a part is held back, labels are checked, numbers are normalised, as [data] says.
 INGOT_API DataSource source_of(const SourceRequest& request, Samples samples);

@@ -15,8 +15,8 @@ struct SamplingOptions {
   int64_t seed = 0;
 };
 
-/// A byte of a text as an error can show it: "x", or its number.
-INGOT_API std::string shown_character(char c);
+/// The character that a byte of a text belongs to, as an error can show it: "é", line break, or the byte as 0xff.
+INGOT_API std::string shown_character(std::string_view text, size_t at);
 
 /// What a model writes. `predict` gives logits [1, n, classes] for characters [1, n]; the model sees the last `window`.
 INGOT_API std::string sample_text(const Task& task, int64_t window, const std::function<Tensor(const Tensor&)>& predict,

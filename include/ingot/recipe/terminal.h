@@ -11,6 +11,11 @@ namespace ingot::recipe {
 /// Is standard output a terminal that shows colours? (NO_COLOR and TERM=dumb say no.)
 INGOT_API bool has_colours();
 INGOT_API bool is_terminal();
+/// Are standard output, and standard error, terminals on which a line can be drawn again? (TERM=dumb says no.)
+INGOT_API bool can_redraw();
+INGOT_API bool errors_to_terminal();
+/// A text in place of the line that stands there, without escape codes: shorter ones are filled up.
+INGOT_API std::string redrawn(std::string_view text);
 /// Columns of the terminal; 80 if there is none.
 INGOT_API int terminal_width();
 

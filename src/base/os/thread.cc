@@ -11,6 +11,7 @@ namespace ingot::os {
 SignalsOff::SignalsOff() {
   sigset_t all;
   sigfillset(&all);
+  for (const int fault : {SIGBUS, SIGFPE, SIGILL, SIGSEGV}) sigdelset(&all, fault);  // of the thread's own making
   pthread_sigmask(SIG_SETMASK, &all, &before_);
 }
 

@@ -267,7 +267,10 @@ recipe::Command ca_command() {
       "anew,\n"
       "+ and - change the speed, q or Ctrl-C quits.\n"
       "For instance:\n  ingot ca view runs/checkerboard --size 64x64\n  ingot ca view runs/gol --frames 5");
-  return {.name = "ca", .about = "Cellular automata that `ingot train` made", .commands = {view}};
+  return {.name = "ca",
+          .about = "Cellular automata that `ingot train` made",
+          .footer = fixed_text("For instance:\n  ingot ca view runs/checkerboard --size 64x64"),
+          .commands = {view}};
 }
 
 }  // namespace ingot::gates::door

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ingot/base/clock.h"
 #include "ingot/base/error.h"
 #include "ingot/io/io.h"
 #include "ingot/recipe/page.h"
@@ -85,6 +86,52 @@ std::string counterexample_text(const Circuit& a, const Circuit& b, const std::v
   return out + fmt::format("  first    {}\n  second   {}\n", bits(evaluate(a, inputs)), bits(evaluate(b, inputs)));
 }
 
+// How long a proof may take, and a line on the terminal that says that it is at work.
+class Patience {
+ public:
+  explicit Patience(double seconds) : seconds_(seconds), start_(now_ns()) {}
+  bool ask(int64_t proved, int64_t outputs) {
+    const double passed = static_cast<double>(now_ns() - start_) / 1e9;
+    if (const auto whole = static_cast<int64_t>(passed); whole > shown_ && shows_) {
+      shown_ = whole;
+      const std::string text = fmt::format("{} of {} proved equal, {} of {}", proved, plural(outputs, "output"),
+                                           clock_text(passed), clock_text(seconds_));
+      fmt::print(stderr, "{}", redrawn(text));
+      std::fflush(stderr);
+    }
+    return passed < seconds_;
+  }
+  void end() const {
+    if (shown_ > 0) fmt::print(stderr, "{}\r", redrawn(""));
+  }
+
+ private:
+  double seconds_;
+  int64_t start_, shown_ = 0;
+  bool shows_ = errors_to_terminal();
+};
+
+void print_proof(const CircuitOptions& o, const gates::Proof& proof, const std::string& other, bool seen,
+                 const std::string& counterexample) {
+  const std::string both = fmt::format("{} and {}", printable(o.file), other);
+  if (o.json) {
+    Value out = record({{"equal", proof.equal}, {"method", proof.method}, {"seconds", proof.seconds}});
+    if (!proof.decided)
+      out = record({{"decided", false}, {"method", proof.method}, {"seconds", proof.seconds}});
+    else if (!proof.equal)
+      out.set("counterexample", proof.counterexample);
+    fmt::print("{}\n", to_json(out));
+  } else if (!proof.decided) {
+    fmt::print("{}: {} may be equal or not ({}, {}) — give it more time with --seconds\n", bold("not decided"), both,
+               proof.method, clock_text(proof.seconds));
+  } else if (proof.equal) {
+    fmt::print("{}: {}{} ({}, {})\n", green("equal"), both, seen ? ", in all that is ever seen" : "", proof.method,
+               microseconds(1e6 * proof.seconds));
+  } else {
+    fmt::print("{}: {} ({}), for instance at\n{}", bold("different"), both, proof.method, counterexample);
+  }
+}
+
 std::string as_format(const Circuit& c, const CircuitOptions& o, const std::string& format) {
   gates::Trial trial{.words = o.words, .seed = static_cast<uint64_t>(o.seed)};
   if (!o.size.empty()) {
@@ -125,10 +172,10 @@ Size parse_size(const std::string& text) {
 std::string about_circuit(const std::string& path, const Circuit& c) {
   const std::string gates = plural(gate_count(c), "gate");
   if (!c.cell)
-    return fmt::format("{}: {}, {}, {}", bold(path), plural(c.inputs, "input"),
+    return fmt::format("{}: {}, {}, {}", bold(printable(path)), plural(c.inputs, "input"),
                        plural(static_cast<int64_t>(c.outputs.size()), "output"), gates);
-  return fmt::format("{}: the rule of a cell with {}, border {}, {}", bold(path), plural(c.cell->channels, "channel"),
-                     border_text(c), gates);
+  return fmt::format("{}: the rule of a cell with {}, border {}, {}", bold(printable(path)),
+                     plural(c.cell->channels, "channel"), border_text(c), gates);
 }
 
 int circuit_info(const CircuitOptions& o) {
@@ -199,7 +246,7 @@ int circuit_simplify(const CircuitOptions& o) {
     fmt::print("  {:<{}}  {:>9}  {:>9}  {}\n", p.pass, width, grouped(p.gates), microseconds(1e6 * p.seconds), p.proof);
   fmt::print("\n{}{}\n",
              bold(fmt::format("{} → {}", grouped(gate_count(before)), plural(gate_count(result.circuit), "gate"))),
-             o.out.empty() ? " (nothing written: -o FILE)" : ", written to " + o.out);
+             o.out.empty() ? " (nothing written: -o FILE)" : ", written to " + printable(o.out));
   return 0;
 }
 
@@ -214,21 +261,14 @@ int circuit_verify(const CircuitOptions& o) {
                             plural(b.inputs, "input"), plural(static_cast<int64_t>(b.outputs.size()), "output")));
   const bool visible = a.cell && b.cell && !o.all_channels;
   if (visible) check_same_cells(a, b, o.file, other);
-  const gates::Proof proof = visible ? prove_equal_visible(a, b) : prove_equal(a, b);
-  if (o.json) {
-    Value out = record({{"equal", proof.equal}, {"method", proof.method}, {"seconds", proof.seconds}});
-    if (!proof.equal) out.set("counterexample", proof.counterexample);
-    fmt::print("{}\n", to_json(out));
-  } else if (proof.equal) {
-    fmt::print("{}: {} and {}{} ({}, {})\n", green("equal"), o.file, other,
-               visible && a.cell->channels > 1 ? ", in all that is ever seen" : "", proof.method,
-               microseconds(1e6 * proof.seconds));
-  } else {
-    fmt::print("{}: {} and {} ({}), for instance at\n{}", bold("different"), o.file, other, proof.method,
-               counterexample_text(a, b, proof.counterexample));
-  }
-  constexpr int kDifferent = 3;
-  return proof.equal ? 0 : kDifferent;
+  Patience patience(o.seconds);
+  const gates::GoOn go_on = [&](int64_t proved, int64_t outputs) { return patience.ask(proved, outputs); };
+  const gates::Proof proof = visible ? prove_equal_visible(a, b, go_on) : prove_equal(a, b, go_on);
+  patience.end();
+  print_proof(o, proof, printable(other), visible && a.cell->channels > 1,
+              proof.decided && !proof.equal ? counterexample_text(a, b, proof.counterexample) : "");
+  constexpr int kDifferent = 3, kUndecided = 9;
+  return !proof.decided ? kUndecided : proof.equal ? 0 : kDifferent;
 }
 
 int circuit_export(const CircuitOptions& o) {
@@ -242,7 +282,7 @@ int circuit_export(const CircuitOptions& o) {
   const std::string text = as_format(gates::load_circuit(o.file), o, format);
   if (!o.out.empty()) {
     io::write_file(o.out, text);
-    fmt::print("{}: {}\n", bold(o.out), byte_text(static_cast<double>(text.size())));
+    fmt::print("{}: {}\n", bold(printable(o.out)), byte_text(static_cast<double>(text.size())));
     return 0;
   }
   if (is_terminal() && (format == "aig" || format == "igc"))

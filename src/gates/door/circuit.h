@@ -17,9 +17,10 @@ struct CircuitOptions {
   bool all_channels = false;             // simplify keeps, verify compares, those that are never seen as well
   int32_t rounds = gates::SimplifyOptions{}.rounds;
   int64_t seed = 1;
-  std::string rule;    // of verify: "life"
-  std::string size;    // "128x128"
-  int64_t steps = -1;  // -1: what the command takes by default
+  std::string rule;     // of verify: "life"
+  double seconds = 60;  // that verify may take
+  std::string size;     // "128x128"
+  int64_t steps = -1;   // -1: what the command takes by default
   double density = 0.5;
   std::string start = "random";  // or "zeros", "centre", a picture
   std::string png;

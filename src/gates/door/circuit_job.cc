@@ -7,6 +7,8 @@
 
 #include "gates/door/report_circuit.h"
 #include "gates/door/trained_circuit.h"
+#include "ingot/base/error.h"
+#include "ingot/base/numbers.h"
 #include "ingot/io/io.h"
 #include "ingot/ops/functions.h"
 #include "ingot/recipe/page.h"
@@ -22,7 +24,11 @@ constexpr const char* kExams = "exams";  // in a checkpoint: how many were taken
 
 int64_t attempt_of(const Description& d) { return d.settings("train").integer_or("attempt", 0); }
 int64_t restarts_of(const Description& d) { return d.settings("train").integer_or("restarts", 0); }
-int64_t job_seed(const Description& d) { return d.settings("train").integer("seed") + attempt_of(d); }
+// Seeds are any 64 bits: behind the largest comes the smallest.
+int64_t job_seed(const Description& d) {
+  return static_cast<int64_t>(static_cast<uint64_t>(d.settings("train").integer("seed")) +
+                              static_cast<uint64_t>(attempt_of(d)));
+}
 
 // attempts.jsonl: a line per exam that was taken. Lines are added, and never changed.
 class Attempts {
@@ -54,6 +60,15 @@ ExamTurn exam_turn(const Description& d, const Circuit& circuit, const std::stri
   return {taken == 0 && restarts_of(d) == 0 ? 0 : taken + 1, false, taken + 1};
 }
 
+int64_t exams_in(const std::string& text) {
+  constexpr int64_t kMost = 1'000'000;
+  int64_t exams = 0;
+  if (!parse_number(text, exams) || exams < 0 || exams > kMost)
+    throw Error(ErrorKind::kFile,
+                fmt::format("checkpoint: {} exams were taken, it says — it is damaged", in_quotes(text)));
+  return exams;
+}
+
 class CircuitRun : public KindOfRun {
  public:
   CircuitRun(Job& job, RunFolder& folder, Progress& progress)
@@ -66,7 +81,7 @@ class CircuitRun : public KindOfRun {
 
   void restore(const io::Metadata& checkpoint) override {
     if (const auto exams = checkpoint.find(kExams); exams != checkpoint.end())
-      exams_taken_ = std::max<int64_t>(exams_taken_, std::strtoll(exams->second.c_str(), nullptr, 10));
+      exams_taken_ = std::max(exams_taken_, exams_in(exams->second));
   }
   void save(io::Metadata& checkpoint) const override { checkpoint[kExams] = std::to_string(exams_taken_); }
 
@@ -118,8 +133,9 @@ class CircuitRun : public KindOfRun {
   void say_end() const override {
     if (!circuit_) return;
     progress_.say(fmt::format("circuit {}: {} gates, simplified and proved equal; {}, {} active",
-                              folder_.file("circuit-simple.json"), grouped(std::ssize(circuit_->simple.gates)),
-                              trained_text(*circuit_), grouped(active_gates(circuit_->raw))));
+                              printable(folder_.file("circuit-simple.json")),
+                              grouped(std::ssize(circuit_->simple.gates)), trained_text(*circuit_),
+                              grouped(active_gates(circuit_->raw))));
     progress_.say(fmt::format("exam    {}", circuit_->exam.passed() ? green("passed") : bold("not passed")));
     for (const std::string& line : exam_lines(circuit_->exam)) progress_.say("        " + line);
   }

@@ -36,6 +36,7 @@ std::function<void()> off(const Options& o, bool CircuitOptions::*what) {
 Command info() {
   Part p("info", "What a circuit consists of", circuit_info);
   p.json();
+  p.command.footer = fixed_text("For instance:\n  ingot circuit info runs/gol/circuit-simple.json");
   return p.command;
 }
 
@@ -65,9 +66,17 @@ Command verify() {
   p.add({"OTHER", &p->other, "another circuit"});
   p.add({"--rule", &p->rule, "a rule instead of another circuit: life, or as in B36/S23", "RULE"});
   p.add({"--all-channels", &p->all_channels, "cell rules must agree in channels that nobody ever sees, too"});
+  p.add({.name = "--seconds",
+         .target = &p->seconds,
+         .about = "how long a proof by SAT may take before the answer is \"not decided\"",
+         .type = "N",
+         .shows_default = true,
+         .least = 0,
+         .most = 1e9});
   p.json();
   p.command.footer = fixed_text(
-      "The exit code is 0 if they are equal, 3 if not. For instance:\n  ingot circuit verify life.json "
+      "The exit code is 0 if they are equal, 3 if not, 9 if that was not decided. For instance:\n  ingot circuit "
+      "verify life.json "
       "small.json\n"
       "  ingot circuit verify small.json --rule life       on all 512 neighbourhoods");
   return p.command;

@@ -53,7 +53,13 @@ Grid start_of(const CircuitOptions& o, const gates::CellRule& rule) {
     if (!o.size.empty()) throw Error("run: a picture has its own size — leave out --size or --start");
     return from_picture(o.start, rule);
   }
+  constexpr double kMostBits = 1e9;  // that a file may ask for; a person may ask for more
   const bool known = rule.width > 0 && rule.height > 0;
+  if (o.size.empty() && known && 1.0 * rule.width * rule.height * rule.channels > kMostBits)
+    throw Error(
+        fmt::format("run: the rule says that it was trained on {} x {} cells with {} channels — say --size if it "
+                    "is to run on so many",
+                    rule.width, rule.height, rule.channels));
   const Size size = size_or(o.size, known ? Size{rule.width, rule.height} : Size{128, 128});
   return gates::seed_grid(rule.channels, size.height, size.width, gates::seed_of(o.start),
                           {.seed = static_cast<uint64_t>(o.seed)}, o.density);
@@ -119,7 +125,7 @@ int circuit_run(const CircuitOptions& o) {
     fmt::print("  channel {}: {} cells on ({})\n", k, grouped(on),
                percentage(static_cast<double>(on) / static_cast<double>(grid.width() * grid.height())));
   }
-  if (!o.png.empty()) fmt::print("  written to {}\n", o.png);
+  if (!o.png.empty()) fmt::print("  written to {}\n", printable(o.png));
   return 0;
 }
 

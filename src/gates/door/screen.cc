@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "ingot/base/error.h"
+#include "ingot/recipe/terminal.h"
 
 namespace ingot::gates::door {
 namespace {
@@ -89,7 +90,7 @@ std::optional<KeyPress> take_key(std::string& bytes) {
   return letter >= 'A' && letter <= 'D' ? kArrows[letter - 'A'] : KeyPress::kOther;
 }
 
-bool Screen::possible() { return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0; }
+bool Screen::possible() { return isatty(STDIN_FILENO) != 0 && recipe::can_redraw(); }
 
 Screen::Screen() {
   if (!possible() || tcgetattr(STDIN_FILENO, &before) != 0) throw Error("screen: this is no terminal");
