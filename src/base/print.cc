@@ -183,6 +183,7 @@ std::string scalar_text(const Tensor& t) {
 std::string to_string(const Tensor& t) {
   if (!t.defined()) return "undefined tensor";
   const std::string header = std::string(name(t.dtype())) + " " + to_string(t.shape());
+  if (t.is_symbolic()) return "symbolic " + header;
   if (t.rank() == 0) return header + " " + scalar_text(t);
   if (t.numel() == 0) return header;
   return header + "\n" + Printer(t).text();

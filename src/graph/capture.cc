@@ -82,7 +82,7 @@ ValueId Capture::value_of(const Tensor& t) {
   const NodeId id = static_cast<NodeId>(graph_.nodes.size());
   node.first = static_cast<ValueId>(graph_.values.size());
   graph_.values.push_back(
-      {id, 0, Tensor::symbolic(id_, static_cast<int64_t>(node.first), t.dtype(), t.shape(), t.strides())});
+      {id, 0, Tensor::symbolic(id_, static_cast<int64_t>(node.first), t.dtype(), t.shape(), t.strides()), node.first});
   bound_.emplace(t.raw(), node.first);
   graph_.nodes.push_back(std::move(node));
   return graph_.nodes.back().first;
@@ -119,11 +119,9 @@ const Attrs* Capture::keep_attrs(const Attrs& attrs) {
       case Attr::Kind::kText: own.set(a.name, graph_.keep(a.text)); break;
       case Attr::Kind::kPointer: {
         const MapFunction* fn = static_cast<const MapFunction*>(a.pointer);
-        const MapFunction* kept = nullptr;
-        for (const MapFunction& f : graph_.functions)
-          if (&f == fn || f.same_as(*fn)) kept = &f;
-        if (kept == nullptr && fn != nullptr) kept = &graph_.functions.emplace_back(*fn);
-        own.set(a.name, static_cast<const void*>(kept));
+        const void* kept = nullptr;
+        if (fn != nullptr) kept = &graph_.functions.try_emplace(fn->identity(), *fn).first->second;
+        own.set(a.name, kept);
         break;
       }
     }
@@ -132,8 +130,8 @@ const Attrs* Capture::keep_attrs(const Attrs& attrs) {
 }
 
 // Calls on memory of the user's keep the order in which the function makes them: a read after a write waits for it, and
-// a write waits for the reads and writes before it, and for the checks before it, so that a run which fails in one has
-// written what the function had written by then, and no more.
+// a write waits for the reads and writes before it. Who waits for a write waits for all that it waits for: what lies in
+// its memory altogether can be forgotten.
 void Capture::order_memory(Node& node) {
   const NodeId id = static_cast<NodeId>(graph_.nodes.size());
   if (!node.is_view()) {
@@ -146,14 +144,29 @@ void Capture::order_memory(Node& node) {
       if (!writers.empty()) awaited_ = std::max(awaited_, writers.back());
     }
   }
-  if (node.is_store()) node.after.insert(node.after.end(), checks_.begin(), checks_.end());
   for (const Tensor& to : node.stores) {
+    if (!to.defined()) continue;
     for (Touches* touches : {&reads_, &writes_}) {
       const std::vector<NodeId>& nodes = touches->of(to);
       node.after.insert(node.after.end(), nodes.begin(), nodes.end());
+      touches->forget_within(to);
     }
     writes_.add(id, to);
   }
+}
+
+// A run that fails in a check has written what the function had written by then, and no more: a check waits for the
+// stores before it, a store for the checks before it. The latest check stands for all that it waits for.
+void Capture::order_check(NodeId id) {
+  const Node& node = graph_.node(id);
+  const bool checks = node.op->check != nullptr && !known_before(graph_, node);
+  if ((checks || node.is_store()) && check_ >= 0) check_order_.emplace_back(id, check_);
+  if (checks) {
+    for (const NodeId store : unchecked_) check_order_.emplace_back(id, store);
+    unchecked_.clear();
+    check_ = id;
+  }
+  if (node.is_store()) unchecked_.push_back(id);
 }
 
 NodeId Capture::record(Node node, const Attrs& attrs, const Specs& specs) {
@@ -169,6 +182,7 @@ NodeId Capture::record(Node node, const Attrs& attrs, const Specs& specs) {
   if (share_ && node.kind == NodeKind::kOp && !node.is_store()) {
     hash = mix(hash_attrs(attrs), reinterpret_cast<uintptr_t>(node.op));
     for (const ValueId v : node.inputs) hash = mix(hash, static_cast<uint64_t>(v));
+    for (const NodeId n : node.after) hash = mix(hash, static_cast<uint64_t>(n));
     const auto [first, last] = known_.equal_range(hash);
     for (auto it = first; it != last; ++it)
       if (const Node& n = graph_.node(it->second); same_node(n, node) && same_attrs(*n.attrs, attrs)) {
@@ -188,11 +202,12 @@ NodeId Capture::record(Node node, const Attrs& attrs, const Specs& specs) {
   for (int i = 0; i < specs.count; i++) {
     const Spec& s = specs.of[i];
     const int64_t number = static_cast<int64_t>(graph_.values.size());
-    graph_.values.push_back({id, i, Tensor::symbolic(id_, number, s.dtype, s.shape, contiguous_strides(s.shape))});
+    graph_.values.push_back({id, i, Tensor::symbolic(id_, number, s.dtype, s.shape, contiguous_strides(s.shape)),
+                             node.is_view() ? graph_.root(node.inputs[0]) : node.first + i});
   }
   if (hash != 0) known_.emplace(hash, id);
-  if (node.kind == NodeKind::kOp && node.op->check != nullptr && !known_before(graph_, node)) checks_.push_back(id);
   graph_.nodes.push_back(std::move(node));
+  if (graph_.nodes.back().kind == NodeKind::kOp) order_check(id);
   return id;
 }
 
@@ -221,13 +236,16 @@ void Capture::call(const Op& op, std::span<const Tensor* const> inputs, const At
 
 // What a value looks at if that is a tensor of the user's, by whatever views; else undefined.
 Tensor Capture::bound_memory(ValueId v) const {
-  const Node& n = graph_.producer(v);
-  if (n.kind == NodeKind::kBound) return n.bound;
-  if (!n.is_view()) return {};
-  const Tensor base = bound_memory(n.inputs[0]);
-  if (!base.defined()) return {};
-  const Tensor* in[] = {&base};
-  return n.op->view({*n.op, in, *n.attrs});
+  const Node& root = graph_.producer(graph_.root(v));
+  if (root.kind != NodeKind::kBound) return {};
+  std::vector<const Node*> views;
+  for (; graph_.producer(v).is_view(); v = graph_.producer(v).inputs[0]) views.push_back(&graph_.producer(v));
+  Tensor memory = root.bound;
+  for (auto n = views.rbegin(); n != views.rend(); ++n) {
+    const Tensor* in[] = {&memory};
+    memory = (*n)->op->view({*(*n)->op, in, *(*n)->attrs});
+  }
+  return memory;
 }
 
 void Capture::call_into(const Op& op, std::span<const Tensor* const> inputs, const Attrs& attrs,
@@ -288,12 +306,14 @@ ValueId Capture::record_again(NodeId n, std::vector<ValueId> inputs, int copy) {
 }
 
 void Capture::finish(const std::vector<NamedTensor>& outputs) {
+  for (const auto& [node, before] : check_order_) graph_.node(node).after.push_back(before);
+  std::unordered_set<std::string> names;
   for (size_t i = 0; i < outputs.size(); i++) {
     const std::string name = outputs[i].name.empty() ? "output " + std::to_string(i) : outputs[i].name;
     if (!outputs[i].tensor.defined())
       throw Error("compile: result \"" + name + "\" is undefined — the function must return a value for it");
-    for (const Graph::Output& o : graph_.outputs)
-      if (o.name == name) throw Error("compile: two results are named \"" + name + "\" — give each its own name");
+    if (!names.insert(name).second)
+      throw Error("compile: two results are named \"" + name + "\" — give each its own name");
     graph_.outputs.push_back({name, value_of(outputs[i].tensor)});
   }
 }
@@ -317,7 +337,8 @@ namespace {
 template <class Draw>
 Tensor with_seed(const char* op, const Tensor& seed, Draw draw) {
   if (!seed.defined() || seed.dtype() != kI64 || seed.numel() != 1)
-    throw Error(std::string(op) + ": the seed must be one i64 number");
+    throw Error(seed.defined() ? seed.dtype() != kI64 ? ErrorKind::kType : ErrorKind::kShape : ErrorKind::kArgument,
+                std::string(op) + ": the seed is " + describe(seed) + " — it must be one i64 number");
   graph::Capture* c = graph::find_capture();
   if (c == nullptr) return draw(*seed.data<int64_t>());
   const graph::Graph& g = c->graph();

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/graph.h"
@@ -57,6 +58,7 @@ class Capture final : public Recorder {
  private:
   NodeId record(Node node, const Attrs& attrs, const Specs& specs);
   void order_memory(Node& node);
+  void order_check(NodeId id);
   std::string_view scope_name();
   const Attrs* keep_attrs(const Attrs& attrs);
   [[noreturn]] void fail_foreign(const Tensor& t) const;
@@ -70,7 +72,11 @@ class Capture final : public Recorder {
   std::unordered_multimap<uint64_t, NodeId> known_;  // by the hash of op, inputs and attrs
   std::unordered_multimap<const void*, ValueId> bound_;
   Touches reads_, writes_;
-  std::vector<NodeId> checks_;  // of values that only the walk knows
+  NodeId check_ = -1;              // the latest of values that only the walk knows
+  std::vector<NodeId> unchecked_;  // stores since
+  // A node, and one that must have run before it, on account of a check: a call is the same as one before the store that
+  // it would have to wait for, so that nodes get to know it in the end.
+  std::vector<std::pair<NodeId, NodeId>> check_order_;
   NodeId awaited_ = -1;
   std::string path_;
   std::vector<size_t> path_lengths_;

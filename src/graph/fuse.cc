@@ -1,10 +1,10 @@
 #include "graph/fuse.h"
 
 #include <algorithm>
-#include <numeric>
 #include <queue>
 #include <unordered_map>
 
+#include "graph/ranks.h"
 #include "graph/tile_program.h"
 #include "ingot/base/error.h"
 
@@ -13,6 +13,10 @@ namespace {
 
 constexpr int kMostChain = 48;      // nodes of a chain
 constexpr int64_t kLongRow = 8192;  // rows of more elements are folded by the reduction's own kernel
+
+// Steps that all searches for circles may look at, so that the time per node stays the same in any graph: more are a
+// graph that nobody has written yet, and what might be a circle is then left apart.
+constexpr int64_t kSearched = 1'000'000, kSearchedPerNode = 100;
 
 bool is_elementwise(const Node& n) { return n.kind == NodeKind::kOp && n.op->tile != nullptr && n.count == 1; }
 
@@ -25,9 +29,10 @@ bool is_plain_store(const Graph& graph, const Node& n) {
 class Fuser {
  public:
   Fuser(const Graph& graph, const FuseOptions& options)
-      : graph_(graph), options_(options), group_of_(graph.nodes.size(), -1), far_(graph.nodes.size()) {
-    std::iota(far_.begin(), far_.end(), 0);
-  }
+      : graph_(graph),
+        options_(options),
+        group_of_(graph.nodes.size(), -1),
+        most_searched_(kSearched + kSearchedPerNode * static_cast<int64_t>(graph.nodes.size())) {}
 
   std::vector<Group> run() {
     for (size_t id = 0; id < graph_.nodes.size(); id++) {
@@ -42,6 +47,7 @@ class Fuser {
       add(std::move(g));
     }
     if (options_.chains) join_stores();
+    if (options_.searched != nullptr) *options_.searched = searched_;
     return in_order();
   }
 
@@ -51,7 +57,8 @@ class Fuser {
   void add(Group g) {
     for (const NodeId n : g.nodes) group_of_[static_cast<size_t>(n)] = static_cast<int>(groups_.size());
     groups_.push_back(std::move(g));
-    visited_.push_back(0);
+    ranks_.add();
+    seen_.push_back({});
   }
 
   // Calls f(group) for every group that a node must run after.
@@ -67,33 +74,47 @@ class Fuser {
       if (group_of_[static_cast<size_t>(a)] >= 0) f(group_of_[static_cast<size_t>(a)]);
   }
 
-  // The largest node that can be met on the way back from node `n`: an edge leads to a smaller node, but from there to
-  // every node of its group.
-  NodeId reach(NodeId n) const {
-    while (far_[static_cast<size_t>(n)] > n) n = far_[static_cast<size_t>(n)];
-    return n;
-  }
-  // Notes that nodes from `first` to `last` are in one group (or others between them).
-  void widen(NodeId first, NodeId last) {
-    for (NodeId n = first; n <= last; n++) far_[static_cast<size_t>(n)] = std::max(far_[static_cast<size_t>(n)], last);
-  }
-
-  // Does `from` run after any of `targets`, by way of other groups? `floor` is the targets' smallest node.
-  bool depends(int from, const std::vector<int>& targets, NodeId floor) {
+  // Groups stand in line, each behind those that it runs after. Would one step of these parts (and `node`) have to run
+  // before itself, by way of other groups? Only those behind the first of the parts can lead back to one: the search
+  // looks at them, the foremost first. What it looked at in vain goes in front of that part, so that the next search does
+  // not meet it again; where it found a part, it notes that as a shortcut, from which the next search goes on.
+  bool is_circle(const std::vector<int>& parts, NodeId node) {
+    const int first = *std::min_element(parts.begin(), parts.end(), [&](int a, int b) { return ranks_.before(a, b); });
+    const auto is_part = [&](int g) { return std::find(parts.begin(), parts.end(), g) != parts.end(); };
     stamp_++;
-    todo_.assign(1, from);
-    while (!todo_.empty()) {
-      const int g = todo_.back();
-      todo_.pop_back();
-      if (visited_[static_cast<size_t>(g)] == stamp_) continue;
-      visited_[static_cast<size_t>(g)] = stamp_;
-      if (std::find(targets.begin(), targets.end(), g) != targets.end()) return true;
-      if (reach(groups_[static_cast<size_t>(g)].nodes.back()) < floor) continue;  // all of it came before
-      for (const NodeId n : groups_[static_cast<size_t>(g)].nodes)
-        each_dependency(n, [&](int d) {
-          if (visited_[static_cast<size_t>(d)] != stamp_) todo_.push_back(d);
-        });
+    found_.clear();
+    const auto look_at = [&](int g, int from) {
+      if (seen_[static_cast<size_t>(g)].stamp == stamp_ || ranks_.before(g, first)) return;
+      seen_[static_cast<size_t>(g)].stamp = stamp_;
+      seen_[static_cast<size_t>(g)].from = from;
+      todo_.emplace(ranks_.of(g), g);
+    };
+    const auto each = [&](NodeId n) {
+      each_dependency(n, [&](int d) {
+        if (!is_part(d)) look_at(d, d);
+      });
+    };
+    if (node >= 0) each(node);
+    for (const int g : parts)
+      if (g != first)  // whatever that one runs after is in front of it
+        for (const NodeId n : groups_[static_cast<size_t>(g)].nodes) each(n);
+    bool circle = false;
+    while (!todo_.empty() && !circle) {
+      const int g = todo_.top().second;
+      todo_.pop();
+      const int from = seen_[static_cast<size_t>(g)].from;
+      circle = is_part(g) || ++searched_ > most_searched_;
+      if (is_part(g)) seen_[static_cast<size_t>(from)].shortcut = groups_[static_cast<size_t>(g)].nodes.front();
+      if (circle) break;
+      found_.push_back(g);
+      if (const NodeId far = seen_[static_cast<size_t>(g)].shortcut; far >= 0)
+        look_at(group_of_[static_cast<size_t>(far)], from);
+      for (const NodeId n : groups_[static_cast<size_t>(g)].nodes) each_dependency(n, [&](int d) { look_at(d, from); });
     }
+    todo_ = {};
+    if (circle) return true;
+    std::sort(found_.begin(), found_.end(), [&](int a, int b) { return ranks_.before(a, b); });
+    for (const int g : found_) ranks_.move_before(g, first);
     return false;
   }
 
@@ -111,11 +132,9 @@ class Fuser {
 
   // Can these groups and `node` (if there is one) be one step? Not if something outside would have to run between them.
   bool can_merge(const std::vector<int>& parts, NodeId node) {
-    NodeId floor = node >= 0 ? node : groups_[static_cast<size_t>(parts[0])].nodes.front();
     size_t nodes = node >= 0 ? 1 : 0;
     int products = 0;
     for (const int g : parts) {
-      floor = std::min(floor, groups_[static_cast<size_t>(g)].nodes.front());
       nodes += groups_[static_cast<size_t>(g)].nodes.size();
       products += groups_[static_cast<size_t>(g)].product >= 0;
     }
@@ -136,16 +155,13 @@ class Fuser {
         if (inside(p) && (v != r || is_plain_product(graph_, n))) legal = false;
       }
       for (const NodeId a : n.after) legal = legal && (!inside(a) || may_wait(graph_.node(a), n));
-      each_dependency(id, [&](int d) {
-        if (legal && std::find(parts.begin(), parts.end(), d) == parts.end()) legal = !depends(d, parts, floor);
-      });
     };
     if (node >= 0) check(node);
     for (const int g : parts)
       for (const NodeId n : groups_[static_cast<size_t>(g)].nodes) {
         if (legal && parts.size() > 1) check(n);
       }
-    return legal && fits(parts, node);
+    return legal && !is_circle(parts, node) && fits(parts, node);
   }
 
   // Are there enough operands in memory and registers?
@@ -230,6 +246,9 @@ class Fuser {
       }
       if (from.product >= 0) into.product = from.product;
       from.nodes.clear();
+      if (ranks_.before(parts[i], parts[0])) ranks_.move_before(parts[0], parts[i]);
+      seen_[static_cast<size_t>(parts[0])].shortcut =
+          std::max(seen_[static_cast<size_t>(parts[0])].shortcut, seen_[static_cast<size_t>(parts[i])].shortcut);
     }
     if (node >= 0) {
       into.nodes.push_back(node);
@@ -237,7 +256,6 @@ class Fuser {
     }
     into.chain = true;
     std::sort(into.nodes.begin(), into.nodes.end());
-    widen(into.nodes.front(), into.nodes.back());
   }
 
   // Chains that store to memory of the user's and read the same operand become one, which reads it once; a copy into
@@ -308,7 +326,6 @@ class Fuser {
     if (!can_merge({g}, node) || !folds(group, n)) return false;
     groups_[static_cast<size_t>(g)].nodes.push_back(node);
     groups_[static_cast<size_t>(g)].reduction = node;
-    widen(groups_[static_cast<size_t>(g)].nodes.front(), node);
     group_of_[static_cast<size_t>(node)] = g;
     return true;
   }
@@ -375,19 +392,29 @@ class Fuser {
     }
     for (const Group& g : groups_)
       if (!g.nodes.empty())
-        throw Error("compile: steps wait for each other in a circle — a fault of Ingot's; please report it");
+        throw Error(ErrorKind::kInternal,
+                    "compile: steps wait for each other in a circle — a fault of Ingot's; please report it");
     return ordered;
   }
 
   const Graph& graph_;
   FuseOptions options_;
   std::vector<Group> groups_;
-  std::vector<int> group_of_, visited_;
+  std::vector<int> group_of_;
   mutable std::vector<std::vector<NodeId>> users_;
   mutable std::vector<bool> is_output_;
-  std::vector<NodeId> far_;  // the largest node of any group that has a node up to this one
-  std::vector<int> todo_;
+
+  struct Seen {            // by a search for circles
+    int stamp = 0;         // the latest
+    int from = -1;         // from which dependency it came
+    NodeId shortcut = -1;  // a node, found by some search, whose group runs before
+  };
+  std::vector<Seen> seen_;  // by group
+  Ranks ranks_;             // of groups
+  std::priority_queue<std::pair<uint64_t, int>, std::vector<std::pair<uint64_t, int>>, std::greater<>> todo_;
+  std::vector<int> found_;
   int stamp_ = 0;
+  int64_t searched_ = 0, most_searched_;
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ struct Group {
 
 struct FuseOptions {
   bool chains = true, products = true, reductions = true;
+  int64_t* searched = nullptr;  // gets how many steps were looked at to keep them from waiting for each other
 };
 
 /// Groups of all live nodes but views, inputs and bound tensors, in an order in which they can run.

@@ -9,6 +9,7 @@
 
 #include "graph/capture.h"
 #include "graph/memory.h"
+#include "graph/touches.h"
 #include "ingot/base/error.h"
 #include "ingot/ops/ops.h"
 
@@ -56,7 +57,7 @@ class Backward {
       if (!used[static_cast<size_t>(id)]) continue;
       for (const ValueId v : graph_.node(id).inputs)
         if (v != kAbsent) used[static_cast<size_t>(graph_.value(v).node)] = true;
-      if (std::find(blocked_.begin(), blocked_.end(), id) == blocked_.end()) continue;
+      if (!std::binary_search(blocked_.begin(), blocked_.end(), id)) continue;
       const Op& op = *graph_.node(id).op;
       const std::string entry = graph_.label(graph_.node(id)) +
                                 (op.gradient == nullptr ? std::string(" (") + op.not_differentiable + ")" : "");
@@ -68,9 +69,12 @@ class Backward {
  private:
   bool needs(ValueId v) const { return v != kAbsent && needs_[static_cast<size_t>(v)]; }
 
+  bool reads_needed(const Node& n) const {
+    return std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return needs(v); });
+  }
+
   void spread_need(const Node& n) {
-    if (n.kind != NodeKind::kOp || n.stop_gradient) return;
-    if (std::none_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return needs(v); })) return;
+    if (n.kind != NodeKind::kOp || n.stop_gradient || !reads_needed(n)) return;
     bool any = false;
     for (ValueId v = n.first; v < n.first + n.count; v++)
       if (is_float(graph_.symbol(v).dtype())) any = needs_[static_cast<size_t>(v)] = true;
@@ -92,7 +96,8 @@ class Backward {
     bool any = false;
     {
       const Node& n = graph_.node(id);
-      if (n.kind != NodeKind::kOp) return;
+      // The walk ends at what one differentiates by, whoever made it.
+      if (n.kind != NodeKind::kOp || n.stop_gradient || !reads_needed(n)) return;
       for (ValueId v = n.first; v < n.first + n.count; v++) {
         dys.push_back(needs(v) ? dy_[static_cast<size_t>(v)] : Tensor());
         any = any || dys.back().defined();
@@ -138,8 +143,7 @@ class Backward {
     static std::atomic<int> passes{0};
     const int pass = ++passes;
     copies.emplace(kAbsent, kAbsent);
-    for (NodeId id = 0; id <= last_; id++) {
-      if (graph_.node(id).region != region || graph_.node(id).kind != NodeKind::kOp) continue;
+    for (const NodeId id : nodes_of(region)) {
       const Node old = graph_.node(id);
       if (old.is_store()) continue;
       std::vector<ValueId> inputs = old.inputs;
@@ -152,24 +156,32 @@ class Backward {
     }
   }
 
+  // The ops of a checkpoint region up to the result.
+  const std::vector<NodeId>& nodes_of(int region) {
+    if (regions_.empty())
+      for (NodeId id = 0; id <= last_; id++) {
+        const Node& n = graph_.node(id);
+        if (n.region < 0 || n.kind != NodeKind::kOp) continue;
+        regions_.resize(std::max(regions_.size(), static_cast<size_t>(n.region) + 1));
+        regions_[static_cast<size_t>(n.region)].push_back(id);
+      }
+    return regions_[static_cast<size_t>(region)];
+  }
+
   Capture& capture_;
   Graph& graph_;
   NodeId last_;
   std::vector<bool> needs_;
-  std::vector<NodeId> blocked_;  // they read what needs a gradient, and have no result that can carry one
+  std::vector<NodeId> blocked_;  // ascending: they read what needs a gradient, and no result of theirs can carry one
   std::vector<Tensor> dy_;
   std::vector<std::unordered_map<ValueId, ValueId>> copies_;
+  std::vector<std::vector<NodeId>> regions_;
 };
 
-// A view of a parameter that was made outside the function is another tensor to the capture: what flows through it
-// would be lost in silence.
-void require_one_view(const Graph& graph, ValueId y, ValueId own, const NamedTensor& parameter) {
+// Does the result depend on one of these values?
+bool depends(const Graph& graph, ValueId y, const std::vector<ValueId>& values) {
   std::vector<bool> reached(graph.values.size(), false);
-  bool any = false;
-  for (const Node& n : graph.nodes)
-    if (n.kind == NodeKind::kBound && n.first != own && overlaps(n.bound, parameter.tensor))
-      any = reached[static_cast<size_t>(n.first)] = true;
-  if (!any) return;
+  for (const ValueId v : values) reached[static_cast<size_t>(v)] = true;
   for (NodeId id = 0; id <= graph.value(y).node; id++) {
     const Node& n = graph.node(id);
     if (n.kind != NodeKind::kOp || n.stop_gradient) continue;
@@ -178,10 +190,34 @@ void require_one_view(const Graph& graph, ValueId y, ValueId own, const NamedTen
     for (ValueId v = n.first; reads && v < n.first + n.count; v++)
       reached[static_cast<size_t>(v)] = is_float(graph.symbol(v).dtype());
   }
-  if (reached[static_cast<size_t>(y)])
-    throw Error("gradients: the result also depends on \"" + parameter.name +
-                "\" by way of another tensor that looks at the same memory — make views of it inside the function, so "
-                "that their gradients are seen");
+  return reached[static_cast<size_t>(y)];
+}
+
+// A view of a parameter that was made outside the function is another tensor to the capture: what flows through it
+// would be lost in silence.
+void require_one_view(const Graph& graph, ValueId y, std::span<const NamedTensor> wrt,
+                      const std::vector<ValueId>& values) {
+  Touches bound;
+  for (size_t i = 0; i < graph.nodes.size(); i++)
+    if (graph.nodes[i].kind == NodeKind::kBound) bound.add(static_cast<NodeId>(i), graph.nodes[i].bound);
+  const auto others = [&](size_t i) {
+    std::vector<ValueId> list;
+    if (!wrt[i].tensor.is_symbolic())
+      for (const NodeId n : bound.of(wrt[i].tensor))
+        if (graph.node(n).first != values[i]) list.push_back(graph.node(n).first);
+    return list;
+  };
+  std::vector<ValueId> all;
+  for (size_t i = 0; i < wrt.size(); i++) {
+    const std::vector<ValueId> list = others(i);
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  if (!depends(graph, y, all)) return;
+  for (size_t i = 0; i < wrt.size(); i++)
+    if (depends(graph, y, others(i)))
+      throw Error("gradients: the result also depends on \"" + wrt[i].name +
+                  "\" by way of another tensor that looks at the same memory — make views of it inside the function, "
+                  "so that their gradients are seen");
 }
 
 // Do any two of the tensors that the function found, or of those it did not find by themselves, look at the same
@@ -206,19 +242,18 @@ bool have_two_views(const Graph& graph, std::span<const NamedTensor> wrt, const 
 std::vector<Tensor> gradients(const Tensor& y, std::span<const NamedTensor> wrt, Unused unused) {
   graph::Capture& capture = graph::current_capture("gradients");
   if (!y.defined() || !is_float(y.dtype()))
-    throw Error("gradients: the value to differentiate must be of a floating type");
+    throw Error(y.defined() ? ErrorKind::kType : ErrorKind::kArgument,
+                "gradients: the value to differentiate is " + describe(y) + " — it must be of a floating type");
   std::vector<graph::ValueId> values;
   for (const NamedTensor& x : wrt) {
     if (!x.tensor.defined()) throw Error("gradients: \"" + x.name + "\" is undefined");
     if (!is_float(x.tensor.dtype()))
-      throw Error("gradients: \"" + x.name + "\" has elements of type " + name(x.tensor.dtype()) +
-                  " — only f32 and f64 have gradients");
+      throw Error(ErrorKind::kType, "gradients: \"" + x.name + "\" has elements of type " + name(x.tensor.dtype()) +
+                                        " — only f32 and f64 have gradients");
     values.push_back(x.tensor.is_symbolic() ? capture.value_of(x.tensor) : capture.find_bound(x.tensor));
   }
   const graph::ValueId value = capture.value_of(y);
-  const bool two_views = graph::have_two_views(capture.graph(), wrt, values);
-  for (size_t i = 0; two_views && i < values.size(); i++)
-    if (!wrt[i].tensor.is_symbolic()) graph::require_one_view(capture.graph(), value, values[i], wrt[i]);
+  if (graph::have_two_views(capture.graph(), wrt, values)) graph::require_one_view(capture.graph(), value, wrt, values);
   graph::Backward backward(capture, value, values);
   backward.run();
   std::vector<Tensor> results;
@@ -272,8 +307,8 @@ ValueAndGrad value_and_grad(const std::function<Tensor()>& fn, std::span<const N
     ValueAndGrad r;
     r.value = fn();
     if (r.value.defined() && r.value.numel() != 1)
-      throw Error("value_and_grad: the function gives " + to_string(r.value.shape()) +
-                  ", not one number — reduce it with mean() or sum()");
+      throw Error(ErrorKind::kShape, "value_and_grad: the function gives " + to_string(r.value.shape()) +
+                                         ", not one number — reduce it with mean() or sum()");
     r.gradients = gradients(r.value, wrt, unused);
     return r;
   };

@@ -13,7 +13,22 @@ std::string Graph::label(const Node& n) const {
   return n.scope.empty() ? op : std::string(n.scope) + "/" + op;
 }
 
-const Attrs* Graph::keep(const Attrs& a) { return &attrs.emplace_back(a); }
+void Graph::note_roots() {
+  for (const Node& n : nodes)
+    for (ValueId v = n.first; v < n.first + n.count; v++) values[static_cast<size_t>(v)].root = root(v);
+}
+
+void Graph::forget_roots() {
+  for (Value& v : values) v.root = kAbsent;
+}
+
+const Attrs* Graph::keep(const Attrs& a) {
+  const uint64_t hash = hash_attrs(a);
+  const auto [first, last] = known_attrs.equal_range(hash);
+  for (auto it = first; it != last; ++it)
+    if (same_attrs(*it->second, a)) return it->second;
+  return known_attrs.emplace(hash, &attrs.emplace_back(a))->second;
+}
 
 std::string_view Graph::keep(std::string_view text) { return *texts.emplace(text).first; }
 
@@ -81,6 +96,8 @@ uint64_t hash_attrs(const Attrs& attrs) {
     if (a.kind == Attr::Kind::kInts)
       for (const int64_t n : a.ints) add(static_cast<uint64_t>(n));
     if (a.kind == Attr::Kind::kText) add(std::hash<std::string_view>()(a.text));
+    if (a.kind == Attr::Kind::kPointer && a.pointer != nullptr)
+      add(reinterpret_cast<uintptr_t>(static_cast<const MapFunction*>(a.pointer)->identity()));
   }
   return h | 1;
 }

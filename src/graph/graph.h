@@ -25,8 +25,9 @@ enum class NodeKind : uint8_t {
 
 struct Value {
   NodeId node = 0;
-  int index = 0;  // which result of the node
-  Tensor symbol;  // dtype, shape and (for views) strides
+  int index = 0;           // which result of the node
+  Tensor symbol;           // dtype, shape and (for views) strides
+  ValueId root = kAbsent;  // see Graph::root; absent while passes may still change it
 };
 
 struct Node {
@@ -73,21 +74,26 @@ struct Graph {
   const Tensor& symbol(ValueId v) const { return value(v).symbol; }
   /// The value whose memory `v` looks at: `v` itself unless a view made it.
   ValueId root(ValueId v) const {
-    while (producer(v).is_view()) v = producer(v).inputs[0];
-    return v;
+    while (value(v).root == kAbsent && producer(v).is_view()) v = producer(v).inputs[0];
+    return value(v).root == kAbsent ? v : value(v).root;
   }
+  /// Notes the root of every value, so that long rows of views are walked once; `forget_roots` before they change.
+  void note_roots();
+  void forget_roots();
   /// "scope/op" of a node.
   std::string label(const Node& n) const;
   std::string label(ValueId v) const { return label(producer(v)); }
 
+  /// A copy of the attributes that the graph owns; equal ones have one.
   const Attrs* keep(const Attrs& attrs);
   std::string_view keep(std::string_view text);
   /// Adds a constant that stands for `tensor`'s elements.
   ValueId add_constant(const Tensor& tensor);
 
   std::deque<Attrs> attrs;
+  std::unordered_multimap<uint64_t, const Attrs*> known_attrs;  // by hash
   std::unordered_set<std::string> texts;
-  std::deque<MapFunction> functions;
+  std::unordered_map<const void*, MapFunction> functions;  // by identity
 };
 
 bool same_attrs(const Attrs& a, const Attrs& b);

@@ -56,6 +56,7 @@ class Lowering {
   const Operand& operand(ValueId v) {
     Operand& o = operands_[static_cast<size_t>(v)];
     if (o.given()) return o;
+    if (graph_.producer(v).is_view()) return see(v);
     const Node& n = graph_.producer(v);
     if (n.kind == NodeKind::kBound) {
       if (!n.constant || n.frozen) return o = bound_.operand(n.bound);
@@ -71,7 +72,6 @@ class Lowering {
                   n.bound.shape(),
                   n.bound.strides()};
     }
-    if (n.kind == NodeKind::kOp && n.is_view()) return o = view(n);
     if (n.kind == NodeKind::kOp)
       if (const Tensor* stored = n.stored(graph_.value(v).index)) return o = bound_.operand(*stored);
     const Tensor& s = graph_.symbol(v);
@@ -89,9 +89,22 @@ class Lowering {
     return o;
   }
 
+  // A view, and those that it looks through, however many there are.
+  const Operand& see(ValueId v) {
+    std::vector<ValueId> views;
+    for (; graph_.producer(v).is_view() && !operands_[static_cast<size_t>(v)].given(); v = graph_.producer(v).inputs[0])
+      views.push_back(v);
+    operand(v);
+    for (; !views.empty(); views.pop_back()) {
+      v = views.back();
+      const Node& n = graph_.producer(v);
+      operands_[static_cast<size_t>(v)] = view(n, operands_[static_cast<size_t>(n.inputs[0])]);
+    }
+    return operands_[static_cast<size_t>(v)];
+  }
+
   // The view of an op is asked for on a tensor of the same layout that has no elements.
-  Operand view(const Node& n) {
-    Operand o = operand(n.inputs[0]);
+  Operand view(const Node& n, Operand o) {
     const Tensor base = Tensor::symbolic(this, 0, o.dtype, o.shape, o.strides);
     const Tensor* in[] = {&base};
     const Tensor seen = n.op->view({*n.op, in, *n.attrs});

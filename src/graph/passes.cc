@@ -73,6 +73,7 @@ const PassRun::Row& PassRun::row(std::string_view name) const {
 }
 
 void PassRun::run(Graph& graph) {
+  graph.forget_roots();
   for (Row& r : rows_) {
     const auto step = r.on ? r.pass->run : r.pass->otherwise;
     if (step == nullptr) continue;
@@ -80,6 +81,7 @@ void PassRun::run(Graph& graph) {
     if (verify_plans) verify(graph, r.pass->name);
   }
   own_outputs(graph);
+  graph.note_roots();
   if (verify_plans) verify(graph, "own_outputs");
 }
 

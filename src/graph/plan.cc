@@ -6,6 +6,7 @@
 #include "graph/lower.h"
 #include "graph/passes.h"
 #include "graph/plan_impl.h"
+#include "graph/touches.h"
 #include "ingot/base/error.h"
 #include "ingot/base/simd.h"
 #include "ingot/base/threads.h"
@@ -23,13 +24,12 @@ void check_options(const PlanOptions& options) {
 
 // Bound tensors that the plan does not write to become constants.
 void freeze(Graph& g) {
-  for (graph::Node& n : g.nodes) {
-    if (n.kind != graph::NodeKind::kBound) continue;
-    bool written = false;
-    for (const graph::Node& other : g.nodes)
-      for (const Tensor& to : other.stores) written = written || (to.defined() && overlaps(to, n.bound));
-    n.constant = n.frozen = !written;
-  }
+  graph::Touches writes;
+  for (size_t i = 0; i < g.nodes.size(); i++)
+    for (const Tensor& to : g.nodes[i].stores)
+      if (to.defined()) writes.add_over(static_cast<graph::NodeId>(i), to);
+  for (graph::Node& n : g.nodes)
+    if (n.kind == graph::NodeKind::kBound) n.constant = n.frozen = writes.of(n.bound).empty();
 }
 
 // The groups as a program of this machine's.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include "ingot/base/error.h"
 #include "ingot/ops/rewrite.h"
@@ -66,7 +67,10 @@ class Readers {
 
 class Rewriter final : public Rewrite, private Recorder {
  public:
-  Rewriter(Graph& graph, std::string_view pass) : graph_(graph), captured_(graph.nodes.size()) { pass_ = pass; }
+  Rewriter(Graph& graph, std::string_view pass) : graph_(graph), captured_(graph.nodes.size()) {
+    pass_ = pass;
+    for (size_t i = 0; i < graph.outputs.size(); i++) outputs_.emplace(graph.outputs[i].value, i);
+  }
 
   int run() {
     int changed = 0;
@@ -179,9 +183,7 @@ class Rewriter final : public Rewrite, private Recorder {
   }
 
   int times_read(NodeId n, ValueId v) const {
-    if (n == Readers::kCaller)
-      return static_cast<int>(std::count_if(graph_.outputs.begin(), graph_.outputs.end(),
-                                            [&](const Graph::Output& o) { return o.value == v; }));
+    if (n == Readers::kCaller) return static_cast<int>(outputs_.count(v));
     const Node& reader = graph_.node(n);
     if (reader.dead) return 0;
     return static_cast<int>(std::count(reader.inputs.begin(), reader.inputs.end(), v)) + (reader.seed == v);
@@ -194,7 +196,11 @@ class Rewriter final : public Rewrite, private Recorder {
       index().add(w, n);
     };
     if (n == Readers::kCaller) {
-      for (Graph::Output& o : graph_.outputs) change(o.value);
+      for (auto output = outputs_.extract(v); !output.empty(); output = outputs_.extract(v)) {
+        change(graph_.outputs[output.mapped()].value);
+        output.key() = w;
+        outputs_.insert(std::move(output));
+      }
     } else if (Node& reader = graph_.node(n); !reader.dead) {
       for (ValueId& read : reader.inputs) change(read);
       change(reader.seed);
@@ -203,17 +209,19 @@ class Rewriter final : public Rewrite, private Recorder {
 
   // What waited for node `old` waits for `next`, which reads in its place.
   void wait_instead(NodeId old, NodeId next) {
-    if (awaited_.empty()) {
-      awaited_.assign(graph_.nodes.size() + 1, false);
-      for (const Node& n : graph_.nodes)
-        for (const NodeId a : n.after) awaited_[static_cast<size_t>(a)] = true;
+    if (!waiters_) {
+      waiters_.emplace();
+      for (size_t i = 0; i < graph_.nodes.size(); i++)
+        for (const NodeId a : graph_.nodes[i].after) (*waiters_)[a].push_back(static_cast<NodeId>(i));
     }
-    if (static_cast<size_t>(old) >= awaited_.size() || !awaited_[static_cast<size_t>(old)]) return;
-    for (size_t i = 0; i < graph_.nodes.size(); i++) {
-      Node& n = graph_.nodes[i];
-      if (place(static_cast<NodeId>(i)) <= place(next)) continue;
-      if (std::find(n.after.begin(), n.after.end(), old) == n.after.end()) continue;
-      if (std::find(n.after.begin(), n.after.end(), next) == n.after.end()) n.after.push_back(next);
+    const auto found = waiters_->find(old);
+    if (found == waiters_->end()) return;
+    const std::vector<NodeId> waiting = found->second;
+    for (const NodeId i : waiting) {
+      std::vector<NodeId>& after = graph_.node(i).after;
+      if (place(i) <= place(next) || std::find(after.begin(), after.end(), next) != after.end()) continue;
+      after.push_back(next);
+      (*waiters_)[next].push_back(i);
     }
   }
 
@@ -306,7 +314,8 @@ class Rewriter final : public Rewrite, private Recorder {
   bool taken_ = false;  // has something been called in the place of the call there?
   std::optional<Readers> readers_;
   std::vector<ValueId> unread_;
-  std::vector<bool> awaited_;
+  std::unordered_multimap<ValueId, size_t> outputs_;                        // by value: which result it is
+  std::optional<std::unordered_map<NodeId, std::vector<NodeId>>> waiters_;  // by node: those that wait for it
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace ingot::graph {
 namespace {
 
 constexpr int kMostRanks = 8;  // for larger teams only one way to share a record out is looked at
+constexpr size_t kMostLatest = 64;
 
 }  // namespace
 
@@ -29,15 +30,23 @@ bool Window::conflicts(const Touched& next) const {
   for (size_t i = 0; i < members_.size(); i++)
     for (size_t j = 0; j < next.size(); j++) {
       if (i == j) continue;
-      for (const Footprint& a : members_[i])
-        for (const Footprint& b : next[j])
+      for (const Footprint& b : next[j]) {
+        if (members_[i].older.conflicts(b)) return true;
+        for (const Footprint& a : members_[i].latest)
           if ((a.write || b.write) && meet(a, b)) return true;
+      }
     }
   return false;
 }
 
 void Window::add(const Touched& next) {
-  for (size_t i = 0; i < members_.size(); i++) members_[i].insert(members_[i].end(), next[i].begin(), next[i].end());
+  for (size_t i = 0; i < members_.size(); i++) {
+    Member& m = members_[i];
+    m.latest.insert(m.latest.end(), next[i].begin(), next[i].end());
+    if (m.latest.size() <= kMostLatest) continue;
+    for (const Footprint& f : m.latest) m.older.add(f);
+    m.latest.clear();
+  }
 }
 
 void schedule(Program& program, const std::vector<std::unique_ptr<Kernel>>& kernels, int threads) {

@@ -27,11 +27,16 @@ class Window {
   bool conflicts(const Touched& next) const;
   void add(const Touched& next);
   void clear() {
-    for (auto& m : members_) m.clear();
+    for (Member& m : members_) m = {};
   }
 
  private:
-  std::vector<std::vector<Footprint>> members_;
+  // Most windows are short: the latest footprints are looked at one by one, older ones are found by where they are.
+  struct Member {
+    std::vector<Footprint> latest;
+    FootprintIndex older;
+  };
+  std::vector<Member> members_;
 };
 
 }  // namespace ingot::graph

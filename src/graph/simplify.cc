@@ -67,7 +67,7 @@ class Stores {
     std::iota(moved_.begin(), moved_.end(), 0);
     for (size_t id = 0; id < graph.nodes.size(); id++)
       for (const Tensor& t : graph.nodes[id].stores)
-        if (t.defined()) touches_.add(static_cast<NodeId>(id), t);
+        if (t.defined()) touches_.add_over(static_cast<NodeId>(id), t);
   }
   void move(NodeId from, NodeId to) { moved_[static_cast<size_t>(from)] = to; }
   /// The node that does now what `id` did.
@@ -106,6 +106,26 @@ void read_stored(Graph& graph, Stores& stores, NodeId id, Node& reader) {
     });
   };
   if (changed && !touches(reader, n) && !touches(n, reader)) std::erase(reader.after, id);
+}
+
+// Whoever waited for a check that is not made waits for what that one waited for; a store for checks only, since it does
+// not mind the stores before them.
+void drop_dead_waits(const Graph& graph, Node& n) {
+  const auto is_dead = [&](NodeId a) { return graph.node(a).dead; };
+  if (std::none_of(n.after.begin(), n.after.end(), is_dead)) return;
+  const bool checks = n.op->check != nullptr;
+  std::vector<NodeId> kept;
+  for (const NodeId a : n.after) {
+    const Node& before = graph.node(a);
+    if (!before.dead)
+      kept.push_back(a);
+    else if (before.op->check != nullptr)  // it was here before: what it waits for is alive
+      for (const NodeId b : before.after)
+        if (checks || graph.node(b).op->check != nullptr) kept.push_back(b);
+  }
+  std::sort(kept.begin(), kept.end());
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  n.after = std::move(kept);
 }
 
 }  // namespace
@@ -178,7 +198,7 @@ int drop_dead(Graph& graph) {
     n.dead = true;
     dropped += n.kind == NodeKind::kOp;
   }
-  for (Node& n : graph.nodes) std::erase_if(n.after, [&](NodeId a) { return graph.node(a).dead; });
+  for (Node& n : graph.nodes) drop_dead_waits(graph, n);
   return dropped;
 }
 

@@ -53,14 +53,19 @@ void name_slabs(const PlanOptions& options, const Memory& memory, std::vector<Pr
     if (at < block.base + block.bytes)
       slabs[static_cast<size_t>(i)].parts.push_back({n.name, at - block.base, n.tensor.numel()});
   }
+  std::unordered_map<const Storage*, size_t> role_of;  // by storage: the last that is given
+  for (size_t i = 0; i < options.roles.size(); i++)
+    if (const Tensor& t = options.roles[i].first; t.defined()) role_of[t.storage()] = i;
   std::unordered_set<std::string> taken;
   std::unordered_map<std::string, int> counts;  // how many numbers of a stem were tried
   for (size_t i = 0; i < slabs.size(); i++) {
     Program::Slab& s = slabs[i];
-    for (const auto& [tensor, role] : options.roles)
-      if (tensor.defined() && std::any_of(memory.slabs[i].keep.begin(), memory.slabs[i].keep.end(),
-                                          [&t = tensor](const Tensor& k) { return k.shares_storage(t); }))
-        s.role = role;
+    size_t last = 0;
+    for (const Tensor& t : memory.slabs[i].keep)
+      if (const auto it = role_of.find(t.storage()); it != role_of.end() && it->second >= last) {
+        last = it->second;
+        s.role = options.roles[last].second;
+      }
     const std::string stem = s.parts.size() == 1 ? s.parts[0].name : role_name(s.role);
     int& count = counts[stem];
     do {

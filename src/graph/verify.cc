@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/touches.h"
 #include "ingot/base/error.h"
 #include "ops/call.h"
 
@@ -111,32 +112,35 @@ class Check {
                 name + " stores where its result does not fit");
   }
 
-  // Two nodes that touch the same memory of the user's, one of them writing, keep their order.
+  // Two nodes that touch the same memory of the user's, one of them writing, keep their order: the later one waits for the
+  // other, or for a store in between that covers what that one touches.
   void check_memory() const {
-    struct Touch {
-      NodeId node;
-      const Tensor* memory;
-    };
-    std::vector<Touch> writes, all;
+    Touches reads, writes;
     for (size_t i = 0; i < graph_.nodes.size(); i++) {
       const Node& n = graph_.nodes[i];
       if (n.dead || n.kind != NodeKind::kOp || n.is_view()) continue;
       const NodeId id = static_cast<NodeId>(i);
-      for (const Tensor& to : n.stores)
-        if (to.defined()) writes.push_back({id, &to}), all.push_back({id, &to});
+      std::vector<Tensor> read;
       for (const ValueId v : n.inputs)
         if (const Node* root = v == kAbsent ? nullptr : &graph_.producer(graph_.root(v));
             root != nullptr && root->kind == NodeKind::kBound && !root->constant)
-          all.push_back({id, &root->bound});
-    }
-    for (const Touch& w : writes)
-      for (const Touch& t : all) {
-        if (t.node == w.node || !overlaps(*w.memory, *t.memory)) continue;
-        const Node& later = graph_.node(std::max(t.node, w.node));
-        require(std::find(later.after.begin(), later.after.end(), std::min(t.node, w.node)) != later.after.end(),
-                graph_.label(graph_.node(w.node)) + " and " + graph_.label(graph_.node(t.node)) +
-                    " touch the same memory in no order");
+          read.push_back(root->bound);
+      for (const Tensor& t : read) require_waits(n, writes.of(t));
+      for (const Tensor& to : n.stores) {
+        if (!to.defined()) continue;
+        require_waits(n, reads.of(to));
+        require_waits(n, writes.of(to));
+        reads.forget_within(to);
+        writes.add_over(id, to);
       }
+      for (const Tensor& t : read) reads.add(id, t);
+    }
+  }
+
+  void require_waits(const Node& n, const std::vector<NodeId>& earlier) const {
+    for (const NodeId e : earlier)
+      require(&graph_.node(e) == &n || std::find(n.after.begin(), n.after.end(), e) != n.after.end(),
+              graph_.label(graph_.node(e)) + " and " + graph_.label(n) + " touch the same memory in no order");
   }
 
   const Graph& graph_;

@@ -38,13 +38,18 @@ class Intervals {
   }
   bool covers(int64_t begin, int64_t end) const {
     if (begin >= end) return true;
-    return std::any_of(list_.begin(), list_.end(), [&](const auto& i) { return i.first <= begin && end <= i.second; });
+    const auto at = ending_after(begin);
+    return at != list_.end() && at->first <= begin && end <= at->second;
   }
   bool meets(int64_t begin, int64_t end) const {
-    return std::any_of(list_.begin(), list_.end(), [&](const auto& i) { return i.first < end && begin < i.second; });
+    const auto at = ending_after(begin);
+    return at != list_.end() && at->first < end;
   }
 
  private:
+  std::vector<std::pair<int64_t, int64_t>>::const_iterator ending_after(int64_t begin) const {
+    return std::partition_point(list_.begin(), list_.end(), [&](const auto& i) { return i.second <= begin; });
+  }
   std::vector<std::pair<int64_t, int64_t>> list_;
 };
 
@@ -296,13 +301,26 @@ class Verifier {
     }
   }
 
+  // Is an element of one in memory of an element of the other? Strided ones may lie side by side.
+  static bool meets(const Operand& a, const Operand& b) {
+    const Extent x = extent_of(a), y = extent_of(b);
+    if (a.space == Space::kBlock || !x.meets(y)) return false;
+    if (a.is_contiguous() && b.is_contiguous()) return true;
+    const auto placed = [&](const Operand& o) {  // nobody reads what is there
+      const auto address = static_cast<uintptr_t>(o.offset - std::min(x.begin, y.begin) / 64 * 64) + 64;
+      return Tensor::wrap(reinterpret_cast<void*>(address), o.shape, o.dtype, o.strides);
+    };
+    return overlaps(placed(a), placed(b));
+  }
+  static bool coincide(const Operand& a, const Operand& b) {
+    return a.offset == b.offset && a.shape == b.shape && a.element() == b.element() &&
+           (a.strides == b.strides || (a.is_contiguous() && b.is_contiguous()));
+  }
+
   // What a chain overwrites it has read before, element by element.
   void check_overwrites(const Record& r) const {
     const auto at = [&](const Chain::Slot& s) -> const Operand& {
       return r.operands[static_cast<size_t>(r.chain.first + s.index)];
-    };
-    const auto meets = [](const Operand& a, const Operand& b) {  // of strided ones, elements may lie side by side
-      return a.space != Space::kBlock && a.is_contiguous() && b.is_contiguous() && extent_of(a).meets(extent_of(b));
     };
     for (size_t i = 0; i < r.chain.code.size(); i++) {
       const Chain::Slot& out = r.chain.code[i].out;
@@ -311,9 +329,7 @@ class Verifier {
         for (int j = 0; j < r.chain.code[k].inputs; j++) {
           const Chain::Slot& in = r.chain.code[k].in[j];
           if (!in.external || in.index == out.index || !meets(at(in), at(out))) continue;
-          require(k <= i && at(in).offset == at(out).offset && at(in).shape == at(out).shape &&
-                      at(in).element() == at(out).element(),
-                  "it overwrites what it reads later or elsewhere");
+          require(k <= i && coincide(at(in), at(out)), "it overwrites what it reads later or elsewhere");
         }
     }
   }

@@ -144,8 +144,9 @@ Call prepare(const Call& call, Prepared& block) {
 
 namespace {
 
-[[noreturn]] void fail_destination(const Op& op, const std::string& what, const std::string& hint) {
-  throw Error(ErrorKind::kShape, std::string(op.name) + "_into: " + what + " — " + hint);
+[[noreturn]] void fail_destination(const Op& op, const std::string& what, const std::string& hint,
+                                   ErrorKind kind = ErrorKind::kArgument) {
+  throw Error(kind, std::string(op.name) + "_into: " + what + " — " + hint);
 }
 
 std::string describe(DType dtype, const Dims& shape) { return std::string(name(dtype)) + " " + to_string(shape); }
@@ -163,7 +164,8 @@ void check_destination(const Call& c, const Tensor& dst, const Spec& spec) {
   if (dst.dtype() != spec.dtype || !(dst.shape() == spec.shape))
     fail_destination(
         c.op, "dst is " + describe(dst.dtype(), dst.shape()) + ", the result is " + describe(spec.dtype, spec.shape),
-        "give a destination of exactly that shape and type");
+        "give a destination of exactly that shape and type",
+        dst.dtype() != spec.dtype ? ErrorKind::kType : ErrorKind::kShape);
   if (overlaps_itself(dst))
     fail_destination(c.op, "dst " + to_string(dst.shape()) + " is a view whose elements share memory",
                      "write into a plain tensor");

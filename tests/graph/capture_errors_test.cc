@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -48,6 +49,19 @@ TEST(CaptureErrors, SymbolicTensorsHaveNoElements) {
                {"symbolic"});
   expect_error([] { compile([](const Tensor& x) { return x * static_cast<double>(x.to_vector<float>()[0]); }, {{3}}); },
                {"symbolic"});
+  expect_unharmed();
+}
+
+TEST(CaptureErrors, SymbolicTensorsCanBePrinted) {
+  std::ostringstream out;
+  compile(
+      [&](const Tensor& x) {
+        out << relu(x) << "; " << sum(x) << "; " << to_string(transpose(x)) << "; " << zeros({0}) << "; "
+            << describe(argmax(x));
+        return x * 2.0;
+      },
+      {{2, 3}});
+  EXPECT_EQ(out.str(), "symbolic f32 [2, 3]; symbolic f32 []; symbolic f32 [3, 2]; symbolic f32 [0]; i64 []");
   expect_unharmed();
 }
 
@@ -298,6 +312,73 @@ TEST(CaptureErrors, IndicesOutOfRange) {
   expect_error([&] { computed.run(halves(3)); }, {"embedding", "6"});
   const Tensor rows = computed.run(halves(2))[0];
   EXPECT_EQ(rows.at<float>({3, 1}), table.at<float>({4, 1})) << "a plan that found something runs again";
+}
+
+// A run that fails in a check has written what the function had written by then, and no more.
+TEST(CaptureErrors, ChecksWaitForTheStoresBeforeThem) {
+  const Tensor table = uniform({5}, 1), before = zeros({4}), after = zeros({4});
+  for (const bool used : {true, false}) {  // a check whose result nobody reads is not made; the other one is
+    copy_into(before, zeros({4}));
+    copy_into(after, zeros({4}));
+    Plan plan = compile(
+        [&](const Tensor& x) {
+          add_into(before, x, 1.0);  // would be one step with the other store, were it not for the checks
+          const Tensor first = index_select(table, to(x, kI64));
+          const Tensor second = index_select(table, to(x * 2.0, kI64));
+          add_into(after, x, 2.0);
+          return used ? first + second : first;
+        },
+        {{4}});
+    EXPECT_NO_THROW(plan.run(ones({4})));
+    EXPECT_EQ(before.to_vector<float>(), std::vector<float>(4, 2));
+    EXPECT_EQ(after.to_vector<float>(), std::vector<float>(4, 3));
+    expect_error([&] { plan.run(full({4}, 7)); }, {"index_select", "7"});
+    EXPECT_EQ(before.to_vector<float>(), std::vector<float>(4, 8));
+    EXPECT_EQ(after.to_vector<float>(), std::vector<float>(4, 3));
+  }
+}
+
+// What callers, bindings and exit codes go by.
+TEST(CaptureErrors, Kinds) {
+  const auto kind_of = [](const std::function<void()>& act) {
+    try {
+      act();
+    } catch (const Error& e) {
+      return e.kind();
+    }
+    return ErrorKind::kInternal;
+  };
+  const auto compiled = [&](const std::function<void(const Tensor&)>& fn) {
+    return kind_of([&] {
+      compile(
+          [&](const Tensor& x) {
+            fn(x);
+            return x * 2.0;
+          },
+          {{2, 3}});
+    });
+  };
+  const Tensor w = ones({2, 3}), turned = ones({3, 2}), integers = zeros({2, 3}, kI64);
+  EXPECT_EQ(compiled([&](const Tensor& x) { matmul(x, x); }), ErrorKind::kShape);
+  EXPECT_EQ(compiled([&](const Tensor& x) { add(x, integers); }), ErrorKind::kType);
+  EXPECT_EQ(compiled([&](const Tensor& x) { copy_into(turned, x); }), ErrorKind::kShape);
+  EXPECT_EQ(compiled([&](const Tensor& x) { copy_into(integers, x); }), ErrorKind::kType);
+  EXPECT_EQ(compiled([&](const Tensor& x) { copy_into(Tensor(), x); }), ErrorKind::kArgument);
+  EXPECT_EQ(compiled([&](const Tensor& x) { gradients(argmax(x), {w}); }), ErrorKind::kType);
+  EXPECT_EQ(compiled([&](const Tensor& x) { gradients(sum(x), {integers}); }), ErrorKind::kType);
+  EXPECT_EQ(compiled([&](const Tensor& x) { gradients(sum(x), {w}); }), ErrorKind::kArgument);
+  EXPECT_EQ(compiled([&](const Tensor& x) { value_and_grad([&] { return x * w; }, {w}); }), ErrorKind::kShape);
+  EXPECT_EQ(compiled([&](const Tensor&) { uniform({2}, w); }), ErrorKind::kType);
+  EXPECT_EQ(compiled([&](const Tensor&) { uniform({2}, integers); }), ErrorKind::kShape);
+  EXPECT_EQ(compiled([&](const Tensor& x) { x.item(); }), ErrorKind::kArgument);
+  EXPECT_EQ(kind_of([&] {
+              compile([](const Tensor& x) { return relu(x); }, {{9, 9}}, {.byte_limit = 1});
+            }),
+            ErrorKind::kMemory);
+  Plan log_of = compile([](const Tensor& x) { return log(x); }, {{2}}, {.check_numerics = true});
+  EXPECT_EQ(kind_of([&] { log_of.run(zeros({2})); }), ErrorKind::kNumeric);
+  EXPECT_EQ(kind_of([&] { log_of.run(zeros({3})); }), ErrorKind::kShape);
+  EXPECT_EQ(kind_of([&] { log_of.run(zeros({2}, kF64)); }), ErrorKind::kType);
 }
 
 TEST(CaptureErrors, TwoRunsAtOnce) {

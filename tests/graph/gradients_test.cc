@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "ingot/base/error.h"
 #include "ingot/ops/ops.h"
@@ -123,6 +124,55 @@ TEST(Gradients, OfBoundViewsWithStrides) {
   const Tensor w = uniform({3, 4}, 1, -1, 1, 0, kF64), t = transpose(w);
   const ValueAndGrad r = value_and_grad([&] { return sum(square(t)); }, {t});
   EXPECT_TRUE(close(r.gradients[0], 2.0 * t, kDouble, 1));
+}
+
+// What one differentiates by may come from anywhere: the walk ends there.
+TEST(Gradients, OfValuesThatNothingFlowsThrough) {
+  const Tensor labels = Tensor::from(std::vector<int64_t>{2, 0}), w = uniform({2, 3}, 5), seed = full({}, 4, kI64);
+  const std::pair<const char*, std::function<Tensor(const Tensor&)>> makers[] = {
+      {"zeros",
+       [](const Tensor&) {
+         return zeros({2, 3});
+       }},
+      {"full",
+       [](const Tensor&) {
+         return full({2, 3}, 2);
+       }},
+      {"linspace",
+       [](const Tensor&) {
+         return reshape(linspace(0, 1, 6), {2, 3});
+       }},
+      {"uniform",
+       [](const Tensor&) {
+         return uniform({2, 3}, 7);
+       }},
+      {"uniform by a seed",
+       [&](const Tensor&) {
+         return uniform({2, 3}, seed);
+       }},
+      {"one_hot", [&](const Tensor&) { return one_hot(labels, 3); }},
+      {"sign", [](const Tensor& x) { return sign(x * 9.0); }},
+      {"stop_gradient", [](const Tensor& x) { return stop_gradient(exp(x)); }},
+  };
+  for (const auto& [name, make] : makers) {
+    Plan plan = compile(
+        [&, &maker = make](const Tensor& x) {
+          const Tensor t = maker(x);
+          const Tensor y = sum(square(t) * w);
+          return std::vector<Tensor>{gradients(y, {t})[0], t * w * 2.0};
+        },
+        {{2, 3}});
+    plan.run(uniform({2, 3}, 3));
+    EXPECT_EQ(plan.outputs()[0].to_vector<float>(), plan.outputs()[1].to_vector<float>()) << name;
+  }
+  // And it does end there: nothing flows on to what a stopped value was made of.
+  Plan stopped = compile(
+      [&](const Tensor& x) {
+        const Tensor t = stop_gradient(x);
+        return gradients(sum(square(t) * w) + sum(x), {t, x});
+      },
+      {{2, 3}});
+  EXPECT_EQ(stopped.run(ones({2, 3}))[1].to_vector<float>(), std::vector<float>(6, 1));
 }
 
 TEST(Gradients, StopAtStopGradient) {

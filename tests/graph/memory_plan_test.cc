@@ -103,6 +103,23 @@ TEST(MemoryPlan, RandomLifetimesNeverOverlap) {
   }
 }
 
+// Too many for every pair to be looked at: as time goes, from either end.
+TEST(MemoryPlan, ManyLifetimesDoNotOverlap) {
+  for (uint64_t seed = 1; seed <= 3; seed++) {
+    Random random(seed);
+    std::vector<Lifetime> all;
+    const int steps = 4000;
+    for (int i = 0; i < steps; i++) {
+      const auto bytes = static_cast<size_t>(random.chance(0.1) ? 0 : 1 + random.below(3000));
+      const bool nested = seed == 2 && i < steps / 2;  // as values that the backward pass reads
+      all.push_back({bytes, i, nested ? steps - i : std::min(steps, i + static_cast<int>(random.below(30)))});
+    }
+    const MemoryPlan plan = plan_memory(all);
+    ASSERT_TRUE(valid(all, plan)) << "seed " << seed;
+    EXPECT_LT(waste(plan), 1.25) << "seed " << seed;
+  }
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // Lifetimes as training steps have them. Values of the forward pass stay until their layer's turn in the backward pass.
 

@@ -274,6 +274,33 @@ TEST_F(Mutations, RecordsOfChainsFoldsAndProducts) {
   EXPECT_GT(tried, 15);
 }
 
+// The same of strided operands: elements may lie side by side, and one may be another's.
+TEST(MutationsInPlace, StridedOperandsMeetWhereTheirElementsDo) {
+  const Tensor wide = ones({8, 12}), even = slice(wide, 1, 2, 10, 2), odd = slice(wide, 1, 3, 11, 2);
+  const Plan plan = compile([=](const Tensor& x) { add_into(even, even, odd * x); }, {{8, 4}});
+  const Program& good = executable_of(plan).program;
+  ASSERT_EQ(good.records.size(), 1u) << plan.dump();
+  EXPECT_FALSE(found(good));
+  const std::vector<Operand>& operands = good.records[0].operands;
+  const auto written = std::find_if(operands.begin(), operands.end(), [](const Operand& o) { return o.written; });
+  int moved = 0;
+  for (size_t o = 0; o < operands.size(); o++) {
+    if (operands[o].space != Space::kBound || operands[o].written) continue;
+    for (const int columns : {-2, -1, 1, 2}) {
+      Program shifted = good;
+      int64_t& offset = shifted.records[0].operands[o].offset;
+      offset += columns * 4;
+      EXPECT_EQ(found(shifted), offset / 4 % 2 == 0 && offset != written->offset)
+          << "operand " << o << " moved by " << columns;
+      moved++;
+    }
+    Program turned = good;  // the same first element, but then others
+    std::swap(turned.records[0].operands[o].strides[0], turned.records[0].operands[o].strides[1]);
+    EXPECT_EQ(found(turned), operands[o].offset == written->offset) << "operand " << o;
+  }
+  EXPECT_EQ(moved, 8);
+}
+
 // A chain that works in place reads an element before it overwrites it, and no other.
 TEST(MutationsInPlace, ReadsAfterWritesAndElsewhereAreFound) {
   const Tensor a = ones({64}), b = ones({64});

@@ -30,7 +30,9 @@ class MapFunction {
   int inputs() const { return inputs_; }
   bool differentiable() const { return differentiable_; }
   /// Is it a copy of the other?
-  bool same_as(const MapFunction& other) const { return parts_[0].state == other.parts_[0].state; }
+  bool same_as(const MapFunction& other) const { return identity() == other.identity(); }
+  /// What a function and its copies have in common.
+  const void* identity() const { return parts_[0].state.get(); }
 
   /// The function itself (part 0) or its derivative by argument part - 1, on n elements of type f32 or f64.
   void run(int part, DType dtype, void* out, const void* const* in, unsigned scalars, int64_t n) const {
