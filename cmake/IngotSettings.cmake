@@ -62,15 +62,16 @@ if(INGOT_SANITIZE)
   target_link_options(ingot_flags INTERFACE -fsanitize=${INGOT_SANITIZE})
 endif()
 
-# ingot_precompile(TARGET ROOM): half of what the compiler reads is the standard library, and for rooms that write text, fmt and our
-# own public headers. They are read once per level of optimisation, which GCC takes from the precompiled headers whatever the source's
-# own flags say: sources of another level than their room's go without.
+# ingot_precompile(TARGET ROOM): half of what the compiler reads is the standard library, and for rooms that write text, fmt. They are
+# read once per level of optimisation, which GCC takes from the precompiled headers whatever the source's own flags say: sources of
+# another level than their room's go without. None of our own headers is among them: GCC knows a `#pragma once` by the file's date, and
+# ccache brings precompiled headers from other checkouts, where the dates differ.
 function(ingot_precompile target room)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR INGOT_LTO OR room STREQUAL "kernels")
     return()
   endif()
   if(room MATCHES "^(recipe|cli)$")
-    target_precompile_headers(${target} PRIVATE ${INGOT_STANDARD_HEADERS} <fmt/format.h> <ingot/nn.h>)
+    target_precompile_headers(${target} PRIVATE ${INGOT_STANDARD_HEADERS} <fmt/format.h>)
   elseif(room MATCHES "_door$")
     target_precompile_headers(${target} REUSE_FROM ingot_recipe)
   elseif(room MATCHES "^(base|data)$")
