@@ -19,7 +19,8 @@ struct Contender {
   bool yardstick = false;  // something to compare with that is no peer: stays out of the summary
 };
 
-/// What a run gets done: so much of a unit (1e9 "gates"). Printed and kept per second, for cases without peers.
+/// What a run gets done: so much of a unit (1e9 "gates"). Kept per second, and printed so or as time for each of them, for
+/// cases without peers.
 struct Amount {
   double count = 0;
   std::string unit = {};

@@ -388,10 +388,18 @@ void chain(bench::Suite& s, const std::string& label) {
             {{.name = "one_op", .run = [&] { add_into(out, x, y); }, .yardstick = true}});
 }
 
-// Compiling value and gradients of a deep network: 111 layers make 1,003 nodes.
-void compiling(bench::Suite& s, const std::string& label) {
+// Compiling a function, and how long that takes for each of its ops.
+void compiling(bench::Suite& s, const std::string& label, const PlanFunction& fn, const std::vector<InputSpec>& specs) {
   if (!s.wants(label)) return;
-  Mlp net(std::vector<int64_t>(112, 8));
+  const std::string text = compile_function(fn, specs, named("it")).describe();  // "it: 1000 ops captured, …"
+  const double ops = std::atof(text.c_str() + std::string("it: ").size());
+  s.compare(label, [&] { compile_function(fn, specs, named(label)); }, {}, {ops, "ops"});
+}
+
+// A deep network of so many layers, about nine ops each.
+void compiling_deep(bench::Suite& s, const std::string& label, size_t layers) {
+  if (!s.wants(label)) return;
+  Mlp net(std::vector<int64_t>(layers + 1, 8));
   std::vector<NamedTensor> parameters;
   for (const Parameter& p : net.parameters()) parameters.push_back({p.name, *p.tensor});
   const PlanFunction loss_and_gradients = [&](std::span<const Tensor> in) {
@@ -400,8 +408,19 @@ void compiling(bench::Suite& s, const std::string& label) {
     for (size_t i = 0; i < parameters.size(); i++) out.push_back({parameters[i].name, both.gradients[i]});
     return out;
   };
-  const std::vector<InputSpec> specs{InputSpec({4, 8}), InputSpec({4}, kI64)};
-  s.compare(label, [&] { compile_function(loss_and_gradients, specs, named(label)); });
+  compiling(s, label, loss_and_gradients, {InputSpec({4, 8}), InputSpec({4}, kI64)});
+}
+
+// A recurrent network, so many steps written out.
+void compiling_rnn(bench::Suite& s, const std::string& label, int steps) {
+  const Tensor w = normal({16, 16}, 1, 0, 0.1);
+  const PlanFunction loss_and_gradient = [&](std::span<const Tensor> in) {
+    Tensor h = in[0];
+    for (int i = 0; i < steps; i++) h = tanh(matmul(h, w) + in[0]);
+    const Tensor loss = sum(h);
+    return std::vector<NamedTensor>{{"loss", loss}, {"w", gradients(loss, {w})[0]}};
+  };
+  compiling(s, label, loss_and_gradient, {InputSpec({4, 16})});
 }
 
 // libtorch must come to the BLAS functions above; if not, one BLAS would be measured twice.
@@ -443,6 +462,8 @@ int main(int argc, char** argv) {
     loading(suite, "g-load-mlp", Mlp(mlp));
     training(suite, "t-tiny-mlp-b16-adam", Mlp(tiny), TorchMlp(tiny), true, batches(1, {16, 8}, 4));
     chain(suite, "chain8");
-    compiling(suite, "compile-1000");
+    compiling_deep(suite, "compile-1000", 111);
+    compiling_deep(suite, "compile-deep-10000", 1111);
+    compiling_rnn(suite, "compile-rnn-1000", 1000);
   }
 }

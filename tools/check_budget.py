@@ -10,7 +10,7 @@ BUDGET = {
     "base": 4200,
     "kernels": 11000,
     "ops": 12500,
-    "graph": 9500,
+    "graph": 9800,
     "data": 1500,
     "nn": 5200,
     "io": 2700,

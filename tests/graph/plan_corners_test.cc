@@ -1,4 +1,4 @@
-// Faults that a review found: each was wrong once.
+// Where stores, views, fusion and captures meet: each of these was wrong once.
 #include <gtest/gtest.h>
 
 #include "ingot/base/error.h"
@@ -14,7 +14,7 @@ void expect_equal(const Tensor& a, const Tensor& b) {
 }
 
 // Groups that have been joined may wait for a later node than their own: joining them again must not close a circle.
-TEST(Review, JoinedGroupsDoNotWaitForEachOther) {
+TEST(PlanCorners, JoinedGroupsDoNotWaitForEachOther) {
   const Tensor x = uniform({8, 8}, 1), z = uniform({8, 8}, 2), o = uniform({8, 8}, 3);
   const auto f = [](const Tensor& a_in, const Tensor& c_in, const Tensor& left) {
     const Tensor a = exp(a_in), b = matmul(left, a), c = exp(c_in), d = a + c, e = c + b;
@@ -27,13 +27,13 @@ TEST(Review, JoinedGroupsDoNotWaitForEachOther) {
   expect_equal(plan.outputs()[1], expected[1]);
 }
 
-TEST(Review, StoresThatOverlapAViewOfTheirInputAreRefused) {
+TEST(PlanCorners, StoresThatOverlapAViewOfTheirInputAreRefused) {
   const Tensor w = uniform({4, 4}, 1), v = uniform({9}, 2);
   EXPECT_THROW(compile([&] { copy_into(w, transpose(w)); }, {}), Error);
   EXPECT_THROW(compile([&] { add_into(slice(v, 0, 1, 9), slice(v, 0, 0, 8), slice(v, 0, 0, 8)); }, {}), Error);
 }
 
-TEST(Review, APlanCanRunInsideACapture) {
+TEST(PlanCorners, APlanCanRunInsideACapture) {
   Plan inner = compile([](const Tensor& x) { return x * 2.0; }, {{3, 2}});
   const Tensor x = transpose(uniform({2, 3}, 1));  // strided: staged by a copy
   Tensor seen;
@@ -48,14 +48,14 @@ TEST(Review, APlanCanRunInsideACapture) {
   expect_equal(outer.run(y)[0], y + contiguous(x) * 2.0);
 }
 
-TEST(Review, GradientsThroughAViewMadeOutsideAreNotLost) {
+TEST(PlanCorners, GradientsThroughAViewMadeOutsideAreNotLost) {
   const Tensor w = uniform({3, 3}, 1), outside = transpose(w);
   EXPECT_THROW(value_and_grad([&] { return sum(w * 2.0 + outside * 3.0); }, {w}), Error);
   const ValueAndGrad inside = value_and_grad([&] { return sum(w * 2.0 + transpose(w) * 3.0); }, {w});
   expect_equal(inside.gradients[0], full({3, 3}, 5));
 }
 
-TEST(Review, SeedsHaveAllTheirBits) {
+TEST(PlanCorners, SeedsHaveAllTheirBits) {
   const int64_t large = (int64_t{1} << 53) + 1;
   const Tensor seed = full({}, 0, kI64);
   *seed.data<int64_t>() = large;
@@ -64,7 +64,7 @@ TEST(Review, SeedsHaveAllTheirBits) {
   expect_equal(uniform({16}, seed), uniform({16}, large));
 }
 
-TEST(Review, AFoldNextToAStridedStore) {
+TEST(PlanCorners, AFoldNextToAStridedStore) {
   const Tensor wide = zeros({4, 6, 8}), x = uniform({4, 3, 8}, 1);
   const auto f = [&](const Tensor& t) {
     const Tensor y = t * 2.0;
@@ -76,7 +76,7 @@ TEST(Review, AFoldNextToAStridedStore) {
   expect_equal(slice(wide, 1, 0, 6, 2), x * 3.0);
 }
 
-TEST(Review, EvictingAPlanLeavesTheOthersInPlace) {
+TEST(PlanCorners, EvictingAPlanLeavesTheOthersInPlace) {
   PlanCache cache([](const Tensor& x) { return x * 2.0; }, 1, {}, 2);
   const Tensor a = ones({1}), b = ones({2}), c = ones({3});
   const Tensor *pa = &a, *pb = &b, *pc = &c;
@@ -87,7 +87,7 @@ TEST(Review, EvictingAPlanLeavesTheOthersInPlace) {
 }
 
 // The first member's part of a product is all of the column that every member of the next step reads.
-TEST(Review, ABroadcastColumnIsReadByAll) {
+TEST(PlanCorners, ABroadcastColumnIsReadByAll) {
   set_threads(2);
   const Tensor x = uniform({6, 512}, 1, -1, 1), w = uniform({256, 512}, 2, -1, 1);
   const auto f = [&](const Tensor& t) {
@@ -100,7 +100,7 @@ TEST(Review, ABroadcastColumnIsReadByAll) {
   set_threads(1);
 }
 
-TEST(Review, InPlaceOpsDoNotOverwriteWhatAViewReads) {
+TEST(PlanCorners, InPlaceOpsDoNotOverwriteWhatAViewReads) {
   const MapFunction product("product", [](auto a, auto b) { return a * b + a; });
   const Tensor x = uniform({33, 33}, 1, -1, 1);
   const auto f = [&](const Tensor& t) {
@@ -111,7 +111,7 @@ TEST(Review, InPlaceOpsDoNotOverwriteWhatAViewReads) {
   expect_equal(plan.run(x)[0], f(x));
 }
 
-TEST(Review, ALossThatScalesItsOwnGradient) {
+TEST(PlanCorners, ALossThatScalesItsOwnGradient) {
   const Tensor w = uniform({5, 4}, 1, -1, 1), x = uniform({6, 4}, 2, -1, 1), labels = full({6}, 2, kI64);
   const auto loss = [&] {
     const Tensor ce = softmax_cross_entropy(linear(x, w), labels);
@@ -122,7 +122,7 @@ TEST(Review, ALossThatScalesItsOwnGradient) {
   expect_equal(together.run()[0], apart.run()[0]);
 }
 
-TEST(Review, SymbolicTensorsThatLeakAreRefused) {
+TEST(PlanCorners, SymbolicTensorsThatLeakAreRefused) {
   Tensor seed, moved;
   const Tensor w = zeros({3});
   compile(
