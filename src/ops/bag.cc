@@ -48,6 +48,7 @@ INGOT_OP(embedding_bag) = {
     .types = Types::kFloats,
     .infer =
         [](const Call& call, Specs& out) {
+          require_type(call, call.in(0).dtype());
           require_rank(call, 0, 2, "[count, width]");
           require_bags(call);
           out.add(call.in(0).dtype(), {call.in(1).shape()[0], call.in(0).shape()[1]});
@@ -96,6 +97,7 @@ INGOT_OP(embedding_bag_grad) = {
     .infer =
         [](const Call& call, Specs& out) {
           const Tensor& dy = call.in(0);
+          require_type(call, dy.dtype());
           require_rank(call, 0, 2, "[bags, width]");
           require_bags(call);
           if (dy.shape()[0] != call.in(1).shape()[0]) fail(call, "dy does not fit the indices", "give a row per bag");
