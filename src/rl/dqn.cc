@@ -54,10 +54,10 @@ DqnUpdate::DqnUpdate(const NetInput& input, int64_t actions, const DqnOptions& o
             zeros({n}),
             ones({n})};
 
-  const auto real = [&](const Tensor& x) { return x.dtype() == kF32 ? to(x, o.dtype) : x; };
+  const auto real = [&](const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : to(x, dtype); };
   const auto update = [&](std::span<const Tensor> in) {
-    const Tensor state = real(in[0]), next = real(in[1]), action = in[2];
-    const Tensor reward = real(in[3]), discount = real(in[4]), weight = real(in[5]);
+    const Tensor &state = in[0], &next = in[1], &action = in[2];
+    const Tensor reward = real(in[3], o.dtype), discount = real(in[4], o.dtype), weight = real(in[5], o.dtype);
 
     // What the next state is worth: the best action of the target network, or its value of the online one's choice.
     const Tensor values = (*target_)(next);
@@ -73,14 +73,14 @@ DqnUpdate::DqnUpdate(const NetInput& input, int64_t actions, const DqnOptions& o
 
     const std::vector<Tensor> g = gradients(loss, parameters_->named());
     for (size_t i = 0; i < parameters_->size(); i++) copy_into(parameters_->gradient(i), g[i]);
-    const Tensor error = to(target - value, kF32), mean_value = to(mean(value), kF32);
+    const Tensor error = real(target - value, kF32), mean_value = real(mean(value), kF32);
     record_update(adam, *parameters_, adam_, lr_, step_);
     if (o.copy_every == 0) {
       const Tensor &follows = target_parameters_->values(), &leads = parameters_->values();
       copy_into(follows, follows + (leads - follows) * o.tau);
     }
     return std::vector<NamedTensor>{
-        {"loss", to(loss, kF32)}, {"td_error", error}, {"value", mean_value}, {"target", to(target, kF32)}};
+        {"loss", real(loss, kF32)}, {"td_error", error}, {"value", mean_value}, {"target", real(target, kF32)}};
   };
   const Dims per_sample{n};
   const std::vector<InputSpec> inputs = {InputSpec(input.shape(n), input.dtype(), "state"),

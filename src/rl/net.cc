@@ -1,11 +1,9 @@
 #include "ingot/rl/net.h"
 
-#include <cmath>
 #include <memory>
 #include <string>
 
 #include "ingot/base/error.h"
-#include "ingot/nn/init.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
 
@@ -67,7 +65,8 @@ void QNet::parts(nn::Parts& p) {
 }
 
 Tensor QNet::forward(const Tensor& x) {
-  const Tensor h = trunk_(x), a = advantage_(h);
+  const DType dtype = advantage_.weight.dtype();
+  const Tensor h = trunk_(is_float(x.dtype()) && x.dtype() != dtype ? ingot::to(x, dtype) : x), a = advantage_(h);
   return dueling_ ? value_(h) + a - mean(a, {1}, true) : a;
 }
 
