@@ -1,4 +1,9 @@
 // Learning by playing: environments, puzzles, their solvers.
 #pragma once
+#include "ingot/rl/cube2.h"        // IWYU pragma: export
+#include "ingot/rl/cube3.h"        // IWYU pragma: export
+#include "ingot/rl/distance.h"     // IWYU pragma: export
 #include "ingot/rl/environment.h"  // IWYU pragma: export
+#include "ingot/rl/notation.h"     // IWYU pragma: export
+#include "ingot/rl/puzzle.h"       // IWYU pragma: export
 #include "ingot/rl/vector_env.h"   // IWYU pragma: export
