@@ -1,5 +1,7 @@
 // Learning by playing: environments, puzzles, their solvers.
 #pragma once
+#include "ingot/rl/check_env.h"    // IWYU pragma: export
+#include "ingot/rl/classic.h"      // IWYU pragma: export
 #include "ingot/rl/cube2.h"        // IWYU pragma: export
 #include "ingot/rl/cube3.h"        // IWYU pragma: export
 #include "ingot/rl/distance.h"     // IWYU pragma: export
