@@ -22,6 +22,10 @@ void check_result_tensor(const char* where, const char* what, const Tensor& tens
                   " " + to_string(shape));
 }
 
+void refuse_action(int64_t action, int64_t count) {
+  throw Error("step: action " + std::to_string(action) + " — actions are 0 to " + std::to_string(count - 1));
+}
+
 void check_actions(std::span<const int64_t> actions, int64_t count) {
   uint64_t largest = 0;  // a negative number is a large one
   for (const int64_t a : actions) largest = std::max(largest, static_cast<uint64_t>(a));

@@ -50,6 +50,12 @@ concept StepsMany = Environment<E> && requires(std::span<E> envs, const int64_t*
   E::step_many(envs, actions, results);
 };
 
+/// An Error if an action is outside of [0, count): for `step` of environments of one's own.
+INGOT_API void refuse_action(int64_t action, int64_t count);
+inline void check_action(int64_t action, int64_t count) {
+  if (static_cast<uint64_t>(action) >= static_cast<uint64_t>(count)) refuse_action(action, count);
+}
+
 /// The seed of environment `index`'s episode number `episode`: the same for the same three numbers, independent
 /// otherwise.
 INGOT_API uint64_t episode_seed(uint64_t seed, int64_t index, int64_t episode);
