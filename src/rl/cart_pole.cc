@@ -2,10 +2,11 @@
 // the compiler makes vectors of, for each SIMD target. The bits are the same either way.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rl/cart_pole.cc"
+#include <cmath>
+
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "ingot/base/dispatch.h"
-#include "ingot/base/random.h"
 #include "ingot/rl/classic.h"
 #include "rl/sincos.h"
 
@@ -30,9 +31,16 @@ inline void push(double& x, double& velocity, double& angle, double& spin, doubl
   spin = spin + kSeconds * spin_change;
 }
 
-inline StepResult judge(CartPole& env) {
-  const bool over = env.x < -kFarthest || env.x > kFarthest || env.angle < -kLargestAngle || env.angle > kLargestAngle;
-  return {.reward = 1, .terminated = over, .truncated = ++env.steps >= env.limit && !over};
+// Without branches: actions and ends are random.
+inline double force_of(int64_t action) { return kForce * static_cast<double>(2 * action - 1); }
+
+inline void judge(CartPole& env, StepResult& out) {
+  const int over =
+      static_cast<int>(std::fabs(env.x) > kFarthest) | static_cast<int>(std::fabs(env.angle) > kLargestAngle);
+  env.steps++;
+  out.reward = 1;
+  out.terminated = over != 0;
+  out.truncated = (static_cast<int>(env.steps >= env.limit) & (over ^ 1)) != 0;
 }
 
 }  // namespace ingot::rl
@@ -49,13 +57,13 @@ void push_many(CartPole* envs, const int64_t* actions, StepResult* results, size
     for (size_t i = 0; i < n; i++) {
       const CartPole& env = envs[first + i];
       x[i] = env.x, velocity[i] = env.velocity, angle[i] = env.angle, spin[i] = env.spin;
-      force[i] = actions[first + i] == 1 ? kForce : -kForce;
+      force[i] = force_of(actions[first + i]);
     }
     for (size_t i = 0; i < n; i++) push(x[i], velocity[i], angle[i], spin[i], force[i]);
     for (size_t i = 0; i < n; i++) {
       CartPole& env = envs[first + i];
       env.x = x[i], env.velocity = velocity[i], env.angle = angle[i], env.spin = spin[i];
-      results[first + i] = judge(env);
+      judge(env, results[first + i]);
     }
   }
 }
@@ -67,15 +75,16 @@ HWY_AFTER_NAMESPACE();
 namespace ingot::rl {
 
 void CartPole::reset(uint64_t seed) {
-  double start[4];
-  fill_uniform(start, 4, 0, -0.05, 0.05, {.seed = seed});
-  x = start[0], velocity = start[1], angle = start[2], spin = start[3], steps = 0;
+  const auto [a, b, c, d] = uniform_four(seed);
+  x = 0.1 * a - 0.05, velocity = 0.1 * b - 0.05, angle = 0.1 * c - 0.05, spin = 0.1 * d - 0.05, steps = 0;
 }
 
 StepResult CartPole::step(int64_t action) {
   check_action(action, 2);
-  push(x, velocity, angle, spin, action == 1 ? kForce : -kForce);
-  return judge(*this);
+  push(x, velocity, angle, spin, force_of(action));
+  StepResult result;
+  judge(*this, result);
+  return result;
 }
 
 void CartPole::step_many(std::span<CartPole> envs, const int64_t* actions, StepResult* results) {

@@ -4,7 +4,6 @@
 #include <numbers>
 
 #include "ingot/base/error.h"
-#include "ingot/base/random.h"
 #include "ingot/base/text.h"
 #include "rl/sincos.h"
 
@@ -56,7 +55,8 @@ double wrapped(double angle) {
 }  // namespace
 
 void Acrobot::reset(uint64_t seed) {
-  fill_uniform(state.data(), 4, 0, -0.1, 0.1, {.seed = seed});
+  state = uniform_four(seed);
+  for (double& x : state) x = 0.2 * x - 0.1;
   steps = 0;
 }
 
@@ -82,10 +82,7 @@ void Acrobot::observe(const Code& code, std::span<float> out) const {
   }
 }
 
-void MountainCar::reset(uint64_t seed) {
-  fill_uniform(&position, 1, 0, -0.6, -0.4, {.seed = seed});
-  velocity = 0, steps = 0;
-}
+void MountainCar::reset(uint64_t seed) { position = 0.2 * uniform_four(seed)[0] - 0.6, velocity = 0, steps = 0; }
 
 StepResult MountainCar::step(int64_t action) {
   check_action(action, 3);
@@ -117,16 +114,14 @@ GridWorld::GridWorld(std::vector<std::string> rows, double slip, float step_cost
 }
 
 void GridWorld::reset(uint64_t seed) {
-  int64_t start = 0;
-  fill_integers(&start, 1, 0, 0, static_cast<int64_t>(starts_.size()), {.seed = seed});
+  const double start = uniform_four(seed)[0] * static_cast<double>(starts_.size());
   at_ = starts_[static_cast<size_t>(start)], steps_ = 0, seed_ = seed;
 }
 
 StepResult GridWorld::step(int64_t action) {
   check_action(action, 4);
   if (slip_ > 0) {
-    double drawn[2];
-    fill_uniform(drawn, 2, 2 * int64_t{steps_}, 0.0, 1.0, {.seed = seed_, .stream = 1});
+    const std::array<double, 4> drawn = uniform_four(seed_, 1 + static_cast<uint64_t>(steps_));
     if (drawn[0] < slip_) action = (action + (drawn[1] < 0.5 ? 1 : 3)) % 4;
   }
   const int32_t height = static_cast<int32_t>(cells_.size()) / width_;

@@ -85,7 +85,7 @@ const Cube2::Tables& Cube2::tables() {
     for (int i = 0; i < 729; i++) untwist(i, t->twists[i]);
     const auto after = [](Pieces p, int move) {  // a turn back is three turns
       for (int k = 0; k < (move % 2 == 0 ? 1 : 3); k++)
-        p = turned(p, kTurns[static_cast<size_t>(kFacesTurned[move / 2])]);
+        p = turned(p, kFaceTurns[static_cast<size_t>(kFacesTurned[move / 2])]);
       return state_of(p);
     };
     for (int move = 0; move < 6; move++) {

@@ -1,72 +1,7 @@
-// One turn is a byte shuffle of each half and an addition: edges flip by an exclusive or, corners twist modulo three by the
-// smaller of x and x - 24 (as unsigned bytes).
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "rl/cube3.cc"
 #include "ingot/rl/cube3.h"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "hwy/highway.h"
-#include "ingot/base/dispatch.h"
+
 #include "rl/cubies.h"
 
-#ifndef INGOT_CUBE3_ONCE
-#define INGOT_CUBE3_ONCE
-namespace ingot::rl {
-
-// What a move does: where each byte comes from, and what is added to it.
-struct alignas(16) ByteTurn {
-  std::array<uint8_t, 16> edge_from, corner_from, flip, twist;
-};
-
-constexpr std::array<ByteTurn, 12> byte_turns() {
-  std::array<ByteTurn, 12> turns{};
-  for (size_t move = 0; move < 12; move++) {
-    Pieces p;  // a turn back is three turns
-    for (size_t k = 0; k < (move % 2 == 0 ? 1U : 3U); k++) p = turned(p, kTurns[move / 2]);
-    ByteTurn& t = turns[move];
-    for (uint8_t i = 0; i < 16; i++) {
-      t.edge_from[i] = i < 12 ? p.edge[i] : i, t.flip[i] = static_cast<uint8_t>(i < 12 ? p.flip[i] * 16 : 0);
-      t.corner_from[i] = i < 8 ? p.corner[i] : i, t.twist[i] = static_cast<uint8_t>(i < 8 ? p.twist[i] * 8 : 0);
-    }
-  }
-  return turns;
-}
-inline constexpr std::array<ByteTurn, 12> kByteTurns = byte_turns();
-
-}  // namespace ingot::rl
-#endif  // INGOT_CUBE3_ONCE
-
-HWY_BEFORE_NAMESPACE();
-namespace ingot::rl::HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-using Bytes = hn::FixedTag<uint8_t, 16>;
-
-HWY_INLINE void turn(const Cube3::State& in, const ByteTurn& t, Cube3::State& out) {
-  const Bytes d;
-  const auto edges = hn::TableLookupBytes(hn::Load(d, in.edges.data()), hn::Load(d, t.edge_from.data()));
-  const auto corners = hn::TableLookupBytes(hn::Load(d, in.corners.data()), hn::Load(d, t.corner_from.data()));
-  const auto twisted = hn::Add(corners, hn::Load(d, t.twist.data()));
-  hn::Store(hn::Xor(edges, hn::Load(d, t.flip.data())), d, out.edges.data());
-  hn::Store(hn::Min(twisted, hn::Sub(twisted, hn::Set(d, 24))), d, out.corners.data());
-}
-
-void turn_one(const Cube3::State& in, int move, Cube3::State& out) {
-  turn(in, kByteTurns[static_cast<size_t>(move)], out);
-}
-
-void turn_many(const Cube3::State* in, const uint8_t* moves, Cube3::State* out, size_t n) {
-  for (size_t i = 0; i < n; i++) turn(in[i], kByteTurns[moves[i]], out[i]);
-}
-
-void turn_all_ways(const Cube3::State* in, Cube3::State* out, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    for (const ByteTurn& t : kByteTurns) turn(in[i], t, *out++);
-}
-
-}  // namespace ingot::rl::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace ingot::rl {
 namespace {
 
@@ -99,19 +34,20 @@ void unpack(uint64_t code, uint8_t* bytes, int count) {
 
 }  // namespace
 
-Cube3::State Cube3::apply(const State& s, int move) const {
-  State out;
-  HWY_STATIC_DISPATCH(turn_one)(s, move, out);
-  return out;
+constexpr std::array<Cube3::Turn, 12> Cube3::all_turns() {
+  std::array<Turn, 12> turns{};
+  for (size_t move = 0; move < 12; move++) {
+    Pieces p;  // a turn back is three turns
+    for (size_t k = 0; k < (move % 2 == 0 ? 1U : 3U); k++) p = turned(p, kFaceTurns[move / 2]);
+    Turn& t = turns[move];
+    for (uint8_t i = 0; i < 16; i++) {
+      t.edge_from[i] = i < 12 ? p.edge[i] : i, t.flip[i] = static_cast<uint8_t>(i < 12 ? p.flip[i] * 16 : 0);
+      t.corner_from[i] = i < 8 ? p.corner[i] : i, t.twist[i] = static_cast<uint8_t>(i < 8 ? p.twist[i] * 8 : 0);
+    }
+  }
+  return turns;
 }
-
-void Cube3::apply_many(std::span<const State> in, const uint8_t* moves, State* out) const {
-  INGOT_DISPATCH(turn_many)(in.data(), moves, out, in.size());
-}
-
-void Cube3::expand(std::span<const State> in, State* out) const {
-  INGOT_DISPATCH(turn_all_ways)(in.data(), out, in.size());
-}
+constexpr std::array<Cube3::Turn, 12> Cube3::kTurns = Cube3::all_turns();
 
 std::string_view Cube3::move_name(int move) const {
   constexpr std::string_view kNames[] = {"U", "U'", "R", "R'", "F", "F'", "D", "D'", "L", "L'", "B", "B'"};
@@ -175,4 +111,3 @@ Cube3::State Cube3::parse_facelets(std::string_view text) const {
 }
 
 }  // namespace ingot::rl
-#endif  // HWY_ONCE

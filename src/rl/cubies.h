@@ -14,13 +14,13 @@ constexpr std::array<std::string_view, 12> kEdges = {"UR", "UF", "UL", "UB", "DR
                                                      "DL", "DB", "FR", "FL", "BL", "BR"};
 
 /// Slot i takes the piece from slot `corner[i]`, twisted by `twist[i]` clockwise thirds; edges alike, with flips.
-struct Turn {
+struct FaceTurn {
   std::array<uint8_t, 8> corner, twist;
   std::array<uint8_t, 12> edge, flip;
 };
 
 /// Clockwise quarter turns of the faces, in the order of kFaces.
-constexpr std::array<Turn, 6> kTurns = {{
+constexpr std::array<FaceTurn, 6> kFaceTurns = {{
     {{3, 0, 1, 2, 4, 5, 6, 7}, {}, {3, 0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11}, {}},
     {{4, 1, 2, 0, 7, 5, 6, 3}, {2, 0, 0, 1, 1, 0, 0, 2}, {8, 1, 2, 3, 11, 5, 6, 7, 4, 9, 10, 0}, {}},
     {{1, 5, 2, 3, 0, 4, 6, 7},
@@ -42,7 +42,7 @@ struct Pieces {
   bool operator==(const Pieces&) const = default;
 };
 
-constexpr Pieces turned(const Pieces& p, const Turn& t) {
+constexpr Pieces turned(const Pieces& p, const FaceTurn& t) {
   Pieces out;
   for (size_t i = 0; i < 8; i++)
     out.corner[i] = p.corner[t.corner[i]], out.twist[i] = static_cast<uint8_t>((p.twist[t.corner[i]] + t.twist[i]) % 3);

@@ -157,21 +157,6 @@ TEST(Cube, ObservationsInBothEncodings) {
   }
 }
 
-TEST(Cube, ManyAtOnceAsOneByOne) {
-  const Cube3 cube;
-  std::vector<Cube3::State> states(60), after_moves(60), children(60 * 12);
-  random_walks(cube, states, 20, {.seed = 3});
-  std::vector<uint8_t> moves(60);
-  for (size_t i = 0; i < 60; i++) moves[i] = static_cast<uint8_t>(i % 12);
-  cube.apply_many(states, moves.data(), after_moves.data());
-  cube.expand(states, children.data());
-  for (size_t i = 0; i < 60; i++) {
-    EXPECT_EQ(after_moves[i], cube.apply(states[i], moves[i]));
-    for (int move = 0; move < 12; move++)
-      EXPECT_EQ(children[12 * i + static_cast<size_t>(move)], cube.apply(states[i], move));
-  }
-}
-
 TEST(Cube, ImpossibleOnesGetASentence) {
   const Cube3 cube;
   std::string solved = cube.facelets(cube.solved());

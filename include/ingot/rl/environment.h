@@ -11,6 +11,7 @@
 //     void observe(const Code& code, std::span<float> out) const;
 //   };
 #pragma once
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <span>
@@ -59,5 +60,8 @@ inline void check_action(int64_t action, int64_t count) {
 /// The seed of environment `index`'s episode number `episode`: the same for the same three numbers, independent
 /// otherwise.
 INGOT_API uint64_t episode_seed(uint64_t seed, int64_t index, int64_t episode);
+
+/// Four numbers in [0, 1) for the beginning of an episode: the same for the same seed and stream.
+INGOT_API std::array<double, 4> uniform_four(uint64_t seed, uint64_t stream = 0);
 
 }  // namespace ingot::rl

@@ -161,8 +161,7 @@ struct PuzzleEnv {
   int64_t observation_size() const { return puzzle.observation_size(); }
   int64_t action_count() const { return puzzle.move_count(); }
   void reset(uint64_t seed) {
-    double drawn[3];
-    fill_uniform(drawn, 3, 0, 0, 1, {seed, 1});
+    const std::array<double, 4> drawn = uniform_four(seed, 1);
     auto moves = static_cast<int>(depth + drawn[0]);
     if (drawn[1] < mixed) moves = 1 + static_cast<int>(drawn[2] * moves);
     for (uint64_t stream = 2;; stream++) {  // a walk may end where it began: that is no puzzle
@@ -175,7 +174,10 @@ struct PuzzleEnv {
     check_action(action, puzzle.move_count());
     state = puzzle.apply(state, static_cast<int>(action));
     const bool done = puzzle.is_solved(state);
-    return {.reward = done ? solved_reward : move_reward, .terminated = done, .truncated = ++steps >= limit && !done};
+    steps++;
+    return {.reward = done ? solved_reward : move_reward,
+            .terminated = done,
+            .truncated = static_cast<bool>(static_cast<int>(steps >= limit) & static_cast<int>(!done))};
   }
   Code code() const { return state; }
   void observe(const Code& code, std::span<float> out) const { puzzle.observe(code, out); }

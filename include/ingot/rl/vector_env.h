@@ -48,7 +48,7 @@ class VectorEnv {
     const auto count = static_cast<size_t>(n);
     envs_.assign(count, env);
     running_.resize(count), finished_.resize(count), episodes_.resize(count);
-    codes_.resize(count), reached_.resize(count);
+    codes_.resize(count), last_.resize(count);
     reset();
   }
 
@@ -62,7 +62,7 @@ class VectorEnv {
       for (size_t i = first; i < last; i++) {
         episodes_[i] = 0, finished_[i] = {};
         begin_episode(i);
-        reached_[i] = codes_[i];
+        last_[i] = codes_[i];
       }
     });
   }
@@ -102,8 +102,10 @@ class VectorEnv {
     });
   }
 
-  std::span<const Code> codes() const { return codes_; }      ///< where the next step begins
-  std::span<const Code> reached() const { return reached_; }  ///< where the last step led
+  /// Where the next step begins.
+  std::span<const Code> codes() const { return codes_; }
+  /// Where the last step led: reached()[i] is the last state of an episode that has just ended, else codes()[i].
+  auto reached() const { return Reached{*this}; }
   /// The last episode of environment i that ended; of length 0 if none has.
   const Episode& finished(int64_t i) const { return finished_[static_cast<size_t>(i)]; }
   /// The environments themselves: what is changed here (a difficulty, say) holds from their next episode on.
@@ -118,18 +120,22 @@ class VectorEnv {
     std::byte* at = out.data();
     put(at, &seed_, 1), put(at, envs_.data(), envs_.size()), put(at, running_.data(), envs_.size());
     put(at, finished_.data(), envs_.size()), put(at, episodes_.data(), envs_.size());
-    put(at, reached_.data(), envs_.size());
+    put(at, last_.data(), envs_.size());
   }
   void load(std::span<const std::byte> in) requires std::is_trivially_copyable_v<E> {
     check_saved_size(in.size());
     const std::byte* at = in.data();
     get(at, &seed_, 1), get(at, envs_.data(), envs_.size()), get(at, running_.data(), envs_.size());
     get(at, finished_.data(), envs_.size()), get(at, episodes_.data(), envs_.size());
-    get(at, reached_.data(), envs_.size());
+    get(at, last_.data(), envs_.size());
     for (size_t i = 0; i < envs_.size(); i++) codes_[i] = envs_[i].code();
   }
 
  private:
+  struct Reached {
+    const VectorEnv& envs;
+    const Code& operator[](size_t i) const { return envs.running_[i].length == 0 ? envs.last_[i] : envs.codes_[i]; }
+  };
   static constexpr size_t kBlock = 64;    // environments that step together
   static constexpr size_t kAlone = 2048;  // up to so many, one thread is faster than a team
   static constexpr size_t kSavedEach = sizeof(E) + 2 * sizeof(Episode) + sizeof(int64_t) + sizeof(Code);
@@ -167,22 +173,29 @@ class VectorEnv {
 
   template <class Sink>
   void step_block(size_t first, size_t last, const int64_t* actions, const Sink& sink) {
-    std::array<StepResult, kBlock> results;
-    if constexpr (StepsMany<E>) {
-      E::step_many(std::span<E>(envs_).subspan(first, last - first), actions + first, results.data());
-    } else {
-      for (size_t i = first; i < last; i++) results[i - first] = envs_[i].step(actions[i]);
-    }
-    for (size_t i = first; i < last; i++) {
-      const StepResult& r = results[i - first];
-      running_[i].total += r.reward, running_[i].length++;
-      codes_[i] = reached_[i] = envs_[i].code();
+    // Copies of its own: what is stored through a bool* might be one of ours, for all that the compiler knows.
+    E* const envs = envs_.data();
+    Episode* const running = running_.data();
+    Code* const codes = codes_.data();
+    const auto note = [=, sink = Sink(sink), this](size_t i, const StepResult& r) {
+      running[i].total += r.reward, running[i].length++;
+      codes[i] = envs[i].code();
       sink(i, r);
-      if (r.ended()) {
-        finished_[i] = running_[i];
-        begin_episode(i);
-      }
+      if (r.ended()) [[unlikely]]
+        end_episode(i);
+    };
+    if constexpr (StepsMany<E>) {
+      StepResult results[kBlock];
+      E::step_many({envs + first, last - first}, actions + first, results);
+      for (size_t i = first; i < last; i++) note(i, results[i - first]);
+    } else {
+      for (size_t i = first; i < last; i++) note(i, envs[i].step(actions[i]));
     }
+  }
+
+  void end_episode(size_t i) {
+    last_[i] = codes_[i], finished_[i] = running_[i];
+    begin_episode(i);
   }
 
   // Calls body(first, last) on every worker's share. What an environment throws, the caller sees: of the first
@@ -208,8 +221,8 @@ class VectorEnv {
   uint64_t seed_;
   std::vector<E> envs_;
   std::vector<Episode> running_, finished_;
-  std::vector<int64_t> episodes_;  // begun so far
-  std::vector<Code> codes_, reached_;
+  std::vector<int64_t> episodes_;   // begun so far
+  std::vector<Code> codes_, last_;  // of the last episode that ended
 };
 
 }  // namespace ingot::rl
