@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "ingot/recipe/page.h"
@@ -41,9 +42,9 @@ void ProgressBar::begin(const RunInfo& info) { info_ = info, first_ = -1; }
 void ProgressBar::training(bool) { clear(); }
 
 std::string ProgressBar::scores(const nn::Scores& s) const {
-  std::string out = fmt::format("loss {:.4f}", s.loss);
+  std::string out = std::isnan(s.loss) ? "" : fmt::format("loss {:.4f}", s.loss);
   for (size_t i = 0; i < info_.metrics.size() && i < s.metrics.size(); i++)
-    out += "  " + metric_text(info_.metrics[i], s.metrics[i]);
+    out += (out.empty() ? "" : "  ") + metric_text(info_.metrics[i], s.metrics[i]);
   return out;
 }
 

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace ingot::recipe {
 namespace {
 
 Value scores_record(const nn::Scores& s, const std::vector<std::string>& metrics) {
-  Value out = record({{"loss", s.loss}});
+  Value out = record({});
+  if (!std::isnan(s.loss)) out.set("loss", s.loss);  // a test by playing has none
   for (size_t i = 0; i < metrics.size() && i < s.metrics.size(); i++) out.set(metrics[i], s.metrics[i]);
   return out;
 }

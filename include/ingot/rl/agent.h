@@ -15,7 +15,8 @@ struct AgentStatus {
   int64_t steps = 0, updates = 0;
   double epsilon = 0;
   double td_loss = 0, q_value = 0;  // of the last update: the loss, the mean value of the actions taken
-  EpisodeMeans recent;              // episodes while learning
+  EpisodeMeans recent = {};         // episodes while learning
+  double depth = 0;                 // of a curriculum
 };
 
 class Agent {

@@ -114,6 +114,8 @@ class Dqn final : public Agent {
   DqnUpdate& learner() { return update_; }
   const Replay<typename E::Code>& replay() const { return replay_; }
   VectorEnv<E>& environments() { return player_.environments(); }
+  /// What the last step did in each environment.
+  std::span<const Transition<typename E::Code>> transitions() const { return player_.transitions(); }
 
   nn::TrainingState state() override {
     nn::TrainingState state;

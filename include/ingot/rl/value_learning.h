@@ -3,7 +3,7 @@
 //
 //   rl::ValueLearner<rl::Cube2> learner(rl::Cube2(), {.walk_updates = 4000});
 //   while (learner.updates() < 4000) learner.step();                 // allocates nothing
-//   rl::ValueFunction<rl::Cube2> value(puzzle, learner.network());   // what a search asks
+//   rl::LearnedValue<rl::Cube2> value(puzzle, learner.network());    // what a search asks
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -182,9 +182,9 @@ class ValueLearner {
 /// A network's values of states, asked for in any number: what a search asks. The network's weights are those of the
 /// moment it is made.
 template <Puzzle P>
-class ValueFunction {
+class LearnedValue {
  public:
-  ValueFunction(const P& puzzle, QNet& net, int64_t rows = 1024)
+  LearnedValue(const P& puzzle, QNet& net, int64_t rows = 1024)
       : puzzle_(puzzle), input_(zeros(net.input().shape(rows), net.input().dtype())) {
     plan_ = compile([&net](const Tensor& x) { return net(x); }, {InputSpec(input_.shape(), input_.dtype())},
                     {.name = "value", .frozen = true});
