@@ -11,6 +11,7 @@
 #include "ingot/rl/dqn.h"             // IWYU pragma: export
 #include "ingot/rl/environment.h"     // IWYU pragma: export
 #include "ingot/rl/notation.h"        // IWYU pragma: export
+#include "ingot/rl/pqn.h"             // IWYU pragma: export
 #include "ingot/rl/puzzle.h"          // IWYU pragma: export
 #include "ingot/rl/search.h"          // IWYU pragma: export
 #include "ingot/rl/value_learning.h"  // IWYU pragma: export

@@ -23,6 +23,7 @@ void check(const DqnOptions& o) {
           "epsilon is a chance, from 0 to 1");
   require(o.exploration > 0 && o.exploration <= 1, "exploration is a share of all steps, more than 0, up to 1");
   require(o.updates_per_step > 0 && o.learning_starts >= 0, "updates_per_step is more than 0");
+  require(o.hold >= 1, "hold is 1 (one random action at a time) or more");
   require(o.capacity >= o.batch, "the replay's capacity is at least a batch");
 }
 

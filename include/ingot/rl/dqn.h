@@ -40,6 +40,7 @@ struct DqnOptions {
   double updates_per_step = 0.25;
   int64_t total_steps = 50'000;                                     // over which epsilon, beta and lr change
   double epsilon_start = 1, epsilon_end = 0.05, exploration = 0.3;  // falls in a line over that share of all steps
+  int64_t hold = 1;                                                 // the most steps that a random action is held for
   uint64_t seed = 1;
   DType dtype = kF32;  // of the network; kF64 for comparisons
 };
@@ -99,7 +100,7 @@ class Dqn final : public Agent {
         slots_(static_cast<size_t>(options.batch)) {}
 
   void step() override {
-    player_.step(epsilon());
+    player_.step(epsilon(), options_.hold);
     replay_.push(player_.transitions());
     while (update_.updates() < updates_due()) update();
   }

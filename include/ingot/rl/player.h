@@ -58,7 +58,7 @@ class Player {
       : env_(env), envs_(env, n, seed), seed_(seed), input_(Tensor::empty(net.input().shape(n), net.input().dtype())) {
     const auto count = static_cast<size_t>(n);
     actions_.resize(count), results_.resize(count), chances_.resize(count), transitions_.resize(count);
-    last_.resize(kMean);
+    last_.resize(kMean), held_.resize(count);
     plan_ = compile([&net](const Tensor& x) { return argmax(net(x), {1}); },
                     {InputSpec(input_.shape(), input_.dtype(), "observation")}, {.name = "act"});
   }
@@ -68,8 +68,9 @@ class Player {
   int64_t steps() const { return vector_steps_ * size(); }
   VectorEnv<E>& environments() { return envs_; }
 
-  /// Every environment takes a step: with chance `epsilon` a random one, else the one that the network values most.
-  void step(double epsilon) {
+  /// Every environment takes a step: with chance `epsilon` a random one, else the one that the network values most. A
+  /// random action is held for 1 to `hold` steps (Dabney et al. 2021): what takes many equal steps is then found, too.
+  void step(double epsilon, int64_t hold = 1) {
     const int64_t n = size();
     fill_uniform(chances_.data(), n, vector_steps_ * n, 0.0, 1.0, {seed_, kExploreStream});
     const int64_t* best = nullptr;
@@ -79,9 +80,16 @@ class Player {
     }
     const auto count = static_cast<double>(env_.action_count());
     for (size_t i = 0; i < actions_.size(); i++) {  // below ε, the number says which action as well
-      const bool explore = chances_[i] < epsilon;
-      actions_[i] =
-          explore ? std::min(static_cast<int64_t>(chances_[i] / epsilon * count), env_.action_count() - 1) : best[i];
+      if (held_[i].left > 0) {
+        held_[i].left--, actions_[i] = held_[i].action;
+      } else if (chances_[i] < epsilon) {
+        const double drawn = chances_[i] / epsilon * count;
+        const int64_t action = std::min(static_cast<int64_t>(drawn), env_.action_count() - 1);
+        held_[i] = {static_cast<int64_t>((drawn - static_cast<double>(action)) * static_cast<double>(hold)), action};
+        actions_[i] = action;
+      } else {
+        actions_[i] = best[i];
+      }
       transitions_[i].state = envs_.codes()[i];
       transitions_[i].action = static_cast<int16_t>(actions_[i]);
     }
@@ -108,6 +116,7 @@ class Player {
     envs_.save(saved_);
     save_memory(state, name + ".environments", saved_);
     save_memory(state, name + ".last_episodes", std::as_bytes(std::span(last_)));
+    save_memory(state, name + ".held", std::as_bytes(std::span(held_)));
     save_number(state, name + ".vector_steps", vector_steps_);
     save_number(state, name + ".episodes", episodes_);
   }
@@ -116,6 +125,7 @@ class Player {
     load_memory(state, name + ".environments", saved_);
     envs_.load(saved_);
     load_memory(state, name + ".last_episodes", std::as_writable_bytes(std::span(last_)));
+    load_memory(state, name + ".held", std::as_writable_bytes(std::span(held_)));
     vector_steps_ = saved_integer(state, name + ".vector_steps");
     episodes_ = saved_integer(state, name + ".episodes");
   }
@@ -123,11 +133,15 @@ class Player {
  private:
   static constexpr uint64_t kExploreStream = 0x6578706C6F7265;  // "explore"
   static constexpr int64_t kMean = 100;
+  struct Held {
+    int64_t left = 0, action = 0;  // steps that a random action goes on for
+  };
 
   void take(size_t i) {
     const StepResult& r = results_[i];
     Transition<Code>& t = transitions_[i];
     t.next = envs_.reached()[i], t.reward = r.reward, t.terminated = r.terminated, t.truncated = r.truncated;
+    if (r.ended()) held_[i].left = 0;
     if (r.ended()) last_[static_cast<size_t>(episodes_++ % kMean)] = envs_.finished(static_cast<int64_t>(i));
   }
 
@@ -141,6 +155,7 @@ class Player {
   std::vector<double> chances_;
   std::vector<Transition<Code>> transitions_;
   std::vector<Episode> last_;
+  std::vector<Held> held_;
   std::vector<std::byte> saved_;
   int64_t vector_steps_ = 0, episodes_ = 0;
 };

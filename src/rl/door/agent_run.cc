@@ -29,17 +29,28 @@ CubeEncoding encoding_of(const Settings& s) {
   return text == "facelets" ? CubeEncoding::kFacelets : CubeEncoding::kCubies;
 }
 
+PuzzleEnv<Cube2> at_depth(PuzzleEnv<Cube2> env, double depth) {
+  env.depth = static_cast<float>(depth);
+  return env;
+}
+
+template <Environment E>
+std::unique_ptr<Agent> make_agent(const E& env, const Description& d) {
+  if (d.settings("agent").type() == "pqn") return std::make_unique<Pqn<E>>(env, pqn_options(d));
+  return std::make_unique<Dqn<E>>(env, dqn_options(d));
+}
+
 std::unique_ptr<Agent> make_agent(const Description& d) {
   const Settings env = d.settings("environment");
-  const DqnOptions o = dqn_options(d);
-  if (env.type() == "cartpole") return std::make_unique<Dqn<CartPole>>(CartPole{}, o);
-  if (env.type() == "acrobot") return std::make_unique<Dqn<Acrobot>>(Acrobot{}, o);
-  if (env.type() == "mountaincar") return std::make_unique<Dqn<MountainCar>>(MountainCar{}, o);
+  if (env.type() == "cartpole") return make_agent(CartPole{}, d);
+  if (env.type() == "acrobot") return make_agent(Acrobot{}, d);
+  if (env.type() == "mountaincar") return make_agent(MountainCar{}, d);
   if (env.type() == "cube3") env.fail("type", "the 3 x 3 x 3 is learned by values — [agent] type = \"value\"");
   const PuzzleEnv<Cube2> cube{.puzzle = Cube2(CubeMetric::kQuarter, encoding_of(env)),
                               .mixed = static_cast<float>(env.number("mixed")),
                               .limit = static_cast<int32_t>(env.integer("limit"))};
-  return std::make_unique<PuzzleDqn<Cube2>>(cube, o,
+  if (d.settings("agent").type() == "pqn") return make_agent(at_depth(cube, env.number("depth_end")), d);
+  return std::make_unique<PuzzleDqn<Cube2>>(cube, dqn_options(d),
                                             CurriculumOptions{.start = env.number("depth"),
                                                               .end = env.number("depth_end"),
                                                               .step = env.number("depth_step"),
@@ -157,7 +168,7 @@ class AgentRun final : public OwnRun {
 std::unique_ptr<OwnRun> begin_run(const Description& d) {
   const Settings env = d.settings("environment");
   try {
-    if (d.settings("agent").type() == "dqn") return std::make_unique<AgentRun>(d);
+    if (d.settings("agent").type() != "value") return std::make_unique<AgentRun>(d);
     if (env.type() == "cube2") return value_run(Cube2(CubeMetric::kQuarter, encoding_of(env)), d);
     if (env.type() == "cube3") return value_run(Cube3(encoding_of(env)), d);
   } catch (const Error& e) {

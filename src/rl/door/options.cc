@@ -29,7 +29,23 @@ const Choice kDqn{
      {"updates_per_step", Kind::kNumber, "0.5", "updates per step of an environment", 1e-6, 1000},
      {"epsilon_start", Kind::kNumber, "1.0", "chance of a random action,", 0, 1},
      {"epsilon_end", Kind::kNumber, "0.04", "to which it falls in a line", 0, 1},
-     {"exploration", Kind::kNumber, "0.2", "over this share of all steps", 1e-6, 1}}};
+     {"exploration", Kind::kNumber, "0.2", "over this share of all steps", 1e-6, 1},
+     {"hold", Kind::kInteger, "1", "steps that a random action is held for, at most", 1, 1e6}}};
+
+const Choice kPqn{"pqn",
+                  "parallel Q-learning: many environments, λ-returns, no replay and no target network",
+                  {{"discount", Kind::kNumber, "0.99", "of a reward a step later", 0, 1},
+                   {"lambda", Kind::kNumber, "0.65", "share of the return, against the value, of a next state", 0, 1},
+                   {"environments", Kind::kInteger, "32", "that play at once", 1, 1e6},
+                   {"rollout", Kind::kInteger, "32", "steps of each between two phases of learning,", 1, 1e6},
+                   {"epochs", Kind::kInteger, "2", "which goes so often over all of them,", 1, 1e6},
+                   {"minibatches", Kind::kInteger, "8", "in so many parts", 1, 1e6},
+                   {"lr", Kind::kNumber, "0.0005", "Adam's rate,", 0, 1},
+                   {"lr_end", Kind::kNumber, "0.0", "to which it falls in a line", 0, 1},
+                   {"clip_norm", Kind::kNumber, "10.0", "limit of the gradient's norm; 0: none", 0, kAny},
+                   {"epsilon_start", Kind::kNumber, "1.0", "chance of a random action,", 0, 1},
+                   {"epsilon_end", Kind::kNumber, "0.05", "to which it falls in a line", 0, 1},
+                   {"exploration", Kind::kNumber, "0.3", "over this share of all steps", 1e-6, 1}}};
 
 const Choice kValue{
     "value",
@@ -69,7 +85,7 @@ const Choice kCube3{
 
 std::span<const Section> sections() {
   static const Section all[] = {
-      {"agent", "what learns, and how", {}, {&kDqn, &kValue}, nullptr, Change::kFixed},
+      {"agent", "what learns, and how", {}, {&kDqn, &kPqn, &kValue}, nullptr, Change::kFixed},
       {"environment",
        "what it plays",
        {},
@@ -126,6 +142,26 @@ DqnOptions dqn_options(const Description& d) {
           .capacity = s.integer("capacity"),
           .learning_starts = s.integer("learning_starts"),
           .updates_per_step = s.number("updates_per_step"),
+          .total_steps = train.integer("steps"),
+          .epsilon_start = s.number("epsilon_start"),
+          .epsilon_end = s.number("epsilon_end"),
+          .exploration = s.number("exploration"),
+          .hold = s.integer("hold"),
+          .seed = static_cast<uint64_t>(train.integer("seed"))};
+}
+
+PqnOptions pqn_options(const Description& d) {
+  const Settings s = d.settings("agent"), train = d.settings("train");
+  return {.net = net_options(d),
+          .discount = s.number("discount"),
+          .lambda = s.number("lambda"),
+          .environments = s.integer("environments"),
+          .rollout = s.integer("rollout"),
+          .epochs = s.integer("epochs"),
+          .minibatches = s.integer("minibatches"),
+          .lr = static_cast<float>(s.number("lr")),
+          .lr_end = static_cast<float>(s.number("lr_end")),
+          .clip_norm = s.number("clip_norm"),
           .total_steps = train.integer("steps"),
           .epsilon_start = s.number("epsilon_start"),
           .epsilon_end = s.number("epsilon_end"),

@@ -4,6 +4,7 @@
 
 #include "ingot/recipe/description.h"
 #include "ingot/rl/dqn.h"
+#include "ingot/rl/pqn.h"
 #include "ingot/rl/value_learning.h"
 
 namespace ingot::rl::door {
@@ -11,6 +12,7 @@ namespace ingot::rl::door {
 std::span<const recipe::Section> sections();
 
 DqnOptions dqn_options(const recipe::Description& d);
+PqnOptions pqn_options(const recipe::Description& d);
 ValueOptions value_options(const recipe::Description& d);
 
 }  // namespace ingot::rl::door
