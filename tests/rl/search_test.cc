@@ -19,7 +19,7 @@ const std::vector<uint8_t>& distances() {
 }
 
 // The true distance, off by up to `noise`, always in the same way.
-ValueFunction<Cube2> oracle(float noise = 0) {
+ValuesOf<Cube2> oracle(float noise = 0) {
   return [noise](std::span<const Cube2::State> states, std::span<float> values) {
     const Cube2 cube;
     for (size_t i = 0; i < states.size(); i++) {

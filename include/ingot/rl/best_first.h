@@ -14,7 +14,7 @@ template <Puzzle P>
 class AStarSearch : public Searcher<P> {
  public:
   using State = typename P::State;
-  AStarSearch(const P& puzzle, ValueFunction<P> value, const AStarOptions& options = {})
+  AStarSearch(const P& puzzle, ValuesOf<P> value, const AStarOptions& options = {})
       : Searcher<P>(puzzle, std::move(value)), options_(options) {
     if (options.batch < 1 || !(options.weight >= 0)) throw Error("AStarSearch: batch is at least 1, weight at least 0");
   }
@@ -124,7 +124,7 @@ template <Puzzle P>
 class TreeSearch : public Searcher<P> {
  public:
   using State = typename P::State;
-  TreeSearch(const P& puzzle, ValueFunction<P> value, const TreeOptions& options = {})
+  TreeSearch(const P& puzzle, ValuesOf<P> value, const TreeOptions& options = {})
       : Searcher<P>(puzzle, std::move(value)), options_(options) {
     if (options.batch < 1 || !(options.curiosity >= 0))
       throw Error("TreeSearch: batch is at least 1, curiosity at least 0");
