@@ -181,6 +181,14 @@ struct PuzzleEnv {
   }
   Code code() const { return state; }
   void observe(const Code& code, std::span<float> out) const { puzzle.observe(code, out); }
+  int64_t hot_count() const requires HotPuzzle<P> { return puzzle.hot_count(); }
+  void hot(const Code& code, std::span<int32_t> out) const requires HotPuzzle<P> { puzzle.hot(code, out); }
+  /// What was saved, with this process's puzzle: another one's tables are elsewhere.
+  void restore(const PuzzleEnv& saved) {
+    const P own = puzzle;
+    *this = saved;
+    puzzle = own;
+  }
 };
 
 }  // namespace ingot::rl

@@ -125,7 +125,9 @@ class VectorEnv {
   void load(std::span<const std::byte> in) requires std::is_trivially_copyable_v<E> {
     check_saved_size(in.size());
     const std::byte* at = in.data();
-    get(at, &seed_, 1), get(at, envs_.data(), envs_.size()), get(at, running_.data(), envs_.size());
+    get(at, &seed_, 1);
+    for (E& env : envs_) restore(env, at);
+    get(at, running_.data(), envs_.size());
     get(at, finished_.data(), envs_.size()), get(at, episodes_.data(), envs_.size());
     get(at, last_.data(), envs_.size());
     for (size_t i = 0; i < envs_.size(); i++) codes_[i] = envs_[i].code();
@@ -149,6 +151,15 @@ class VectorEnv {
   static void get(const std::byte*& at, T* values, size_t n) {
     std::memcpy(values, at, n * sizeof(T));
     at += n * sizeof(T);
+  }
+  // An environment that looks at tables of its own takes over what was saved without them.
+  static void restore(E& env, const std::byte*& at) {
+    E saved = env;
+    get(at, &saved, 1);
+    if constexpr (requires { env.restore(saved); })
+      env.restore(saved);
+    else
+      env = saved;
   }
   void check_saved_size(size_t bytes) const {
     if (bytes != saved_bytes())
