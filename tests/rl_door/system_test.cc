@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "ingot/rl/door.h"
-#include "rl/door/cube_commands.h"
+#include "rl/door/cube_solver.h"
 
 namespace ingot::rl::door {
 namespace {

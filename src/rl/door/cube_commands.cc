@@ -10,31 +10,28 @@
 #include "ingot/recipe/terminal.h"
 #include "ingot/rl/cube_picture.h"
 #include "ingot/rl/distance.h"
-#include "ingot/rl/search.h"
+#include "rl/door/cube_exam.h"
+#include "rl/door/cube_solver.h"
 
 namespace ingot::rl::door {
 namespace {
 
 using recipe::Command;
 
-struct Options {
-  std::string cube;  // moves or stickers
-  int64_t size = 2, moves = 0, seed = 0, distance = -1, nodes = 20'000'000;
-  double seconds = 60;
+struct SolveOptions {
+  SolverOptions solver;
   std::string film;
   bool json = false, plain = false;
 };
 
-recipe::Option size_option(int64_t& size) {
-  return {.name = "--size",
-          .target = &size,
-          .about = "2 for the 2x2x2, 3 for the 3x3x3",
-          .shows_default = true,
-          .least = 2,
-          .most = 3};
-}
+struct ScrambleOptions {
+  int64_t size = 2, moves = 0, seed = 0, distance = -1;
+  bool plain = false;
+};
 
-std::string turns(size_t n) { return counted(static_cast<int64_t>(n), "quarter turn"); }
+constexpr int kNotSolved = 3;  // an exit code
+
+std::string turns(int64_t n) { return counted(n, "quarter turn"); }
 
 // Every state from the scrambled to the solved one, as an animation or as a strip.
 template <class Cube>
@@ -49,41 +46,50 @@ void save_film(const Cube& cube, typename Cube::State state, std::span<const int
     throw Error("cube solve: --film " + in_quotes(path) + " — give a file that ends in .gif or .png");
 }
 
+// The number of turns that it takes at best, where there is a table; else -1.
+int64_t optimum(const Cube2& cube, const Cube2::State& state) { return cube2_distances()[cube.code(state)]; }
+int64_t optimum(const Cube3& /*cube*/, const Cube3::State& /*state*/) { return -1; }
+
 template <class Cube>
-int solve(const Cube& cube, const Options& o) {
-  const typename Cube::State state = parse_cube(cube, o.cube);
-  BidirectionalSearch<Cube> search(cube);
-  const Solution& s = search.solve(state, {.nodes = o.nodes, .seconds = o.seconds});
+int solve(const Cube& cube, const TrainedCube& trained, const SolveOptions& o) {
+  const typename Cube::State state = parse_cube(cube, o.solver.cube);
+  CubeSolver<Cube> solver(cube, o.solver, trained);
+  const Solution& s = solver(state);
   const std::string moves = moves_text(cube, s.moves);
+  const auto length = static_cast<int64_t>(s.moves.size());
+  const int64_t best = s.solved && solver.is_shortest() ? length : optimum(cube, state);
   if (!o.film.empty() && s.solved) save_film(cube, state, s.moves, o.film);
   if (o.json) {
     fmt::print(
-        "{{\"solved\": {}, \"moves\": \"{}\", \"length\": {}, \"shortest\": {}, \"nodes\": {}, \"seconds\": {:.6f}}}\n",
-        s.solved, json_escaped(moves), s.moves.size(), s.solved, s.nodes, s.seconds);
-    return s.solved ? 0 : 3;
+        "{{\"solved\": {}, \"moves\": \"{}\", \"length\": {}, \"optimum\": {}, \"search\": \"{}\", \"nodes\": {}, "
+        "\"seconds\": "
+        "{:.6f}}}\n",
+        s.solved, json_escaped(moves), length, best < 0 ? "null" : std::to_string(best), solver.name(), s.nodes,
+        s.seconds);
+    return s.solved ? 0 : kNotSolved;
   }
   fmt::print("{}", cube_net_text(cube.facelets(state), recipe::has_colours() && !o.plain));
+  const std::string effort =
+      fmt::format("{}: {} looked at, {:.3g} s", solver.name(), counted(s.nodes, "state"), s.seconds);
   if (s.solved && s.moves.empty())
     fmt::print("It is solved already.\n");
   else if (s.solved)
-    fmt::print("{}\n{}, the fewest there are; {} looked at, {:.3g} s\n", recipe::bold(moves), turns(s.moves.size()),
-               counted(s.nodes, "state"), s.seconds);
+    fmt::print("{}\n{}{}\n{}\n", recipe::bold(moves), turns(length),
+               best < 0         ? ""
+               : best == length ? ", the fewest there are"
+                                : fmt::format("; {} would do", best),
+               effort);
   else
-    fmt::print(
-        "No solution found: {} looked at, {:.3g} s — it is farther than a search from both ends can go, or allow more "
-        "by "
-        "--nodes and --seconds\n",
-        counted(s.nodes, "state"), s.seconds);
-  return s.solved ? 0 : 3;
+    fmt::print("No solution found by {} — allow more by --nodes, --seconds or --width\n", effort);
+  return s.solved ? 0 : kNotSolved;
 }
 
 // Moves that lead to a state drawn evenly from those at a distance.
 std::vector<int> scramble_at(const Cube2& cube, int64_t distance, uint64_t seed) {
-  const std::vector<uint8_t> distances = all_distances(cube);
+  const std::vector<uint8_t>& distances = cube2_distances();
   const auto count = std::count(distances.begin(), distances.end(), static_cast<uint8_t>(distance));
   if (distance > 254 || count == 0)
-    throw Error("cube scramble: no 2x2x2 is " + turns(static_cast<size_t>(distance)) +
-                " away from solved — 14 are the most");
+    throw Error("cube scramble: no 2x2x2 is " + turns(distance) + " away from solved — 14 are the most");
   int64_t drawn = 0;
   fill_integers(&drawn, 1, 0, 0, count, {.seed = seed});
   size_t code = 0;
@@ -102,7 +108,7 @@ std::vector<int> scramble_at(const Cube2& cube, int64_t distance, uint64_t seed)
 }
 
 template <class Cube>
-int scramble(const Cube& cube, const Options& o) {
+int scramble(const Cube& cube, const ScrambleOptions& o) {
   std::vector<int> moves;
   if (o.distance >= 0) {
     if constexpr (CountedPuzzle<Cube>)
@@ -122,66 +128,47 @@ int scramble(const Cube& cube, const Options& o) {
 
 }  // namespace
 
-int size_of_facelets(std::string_view text) {
-  int letters = 0;
-  for (const char c : text) {
-    if (c == ' ' || c == '\n' || c == '\t') continue;
-    if (std::string_view("URFDLBWGYOurfdlbwgyo").find(c) == std::string_view::npos) return 0;
-    letters++;
-  }
-  // Moves have blanks between them: a word of one letter is a move.
-  if (text.size() > 1 && text.find(' ') == 1) return 0;
-  return letters == 24 ? 2 : letters == 54 ? 3 : 0;
-}
-
 Command cube_command() {
-  auto o = std::make_shared<Options>();
-  Command solved{.name = "solve", .about = "Solve a cube in as few turns as there are"};
-  solved.options = {{.name = "CUBE",
-                     .target = &o->cube,
-                     .about = "the moves that scrambled it (\"R U F'\"), or its stickers",
-                     .required = true},
-                    size_option(o->size),
-                    {.name = "--nodes",
-                     .target = &o->nodes,
-                     .about = "states to look at before giving up",
-                     .shows_default = true,
-                     .least = 1,
-                     .most = 1e9},
-                    {.name = "--seconds",
-                     .target = &o->seconds,
-                     .about = "time before giving up",
-                     .shows_default = true,
-                     .least = 0,
-                     .most = 1e6},
-                    {"--film", &o->film, "an animation (.gif) or a strip (.png) of the solution", "FILE"},
-                    {.name = "--plain", .target = &o->plain, .about = "letters instead of colours"},
-                    {.name = "--json", .target = &o->json, .about = "for programs"}};
-  solved.run = [o] { return with_cube(o->size, o->cube, [&](const auto& cube) { return solve(cube, *o); }); };
+  auto o = std::make_shared<SolveOptions>();
+  Command solved{.name = "solve", .about = "Solve a cube: with what a run has learned, or from both ends"};
+  solved.options = solver_options(o->solver, true);
+  solved.options.push_back({"--film", &o->film, "an animation (.gif) or a strip (.png) of the solution", "FILE"});
+  solved.options.push_back({.name = "--plain", .target = &o->plain, .about = "letters instead of colours"});
+  solved.options.push_back({.name = "--json", .target = &o->json, .about = "for programs"});
+  solved.run = [o] {
+    read_words(o->solver, true);
+    return with_cube(o->solver, [&](const auto& cube, const TrainedCube& trained) { return solve(cube, trained, *o); });
+  };
   solved.footer = recipe::fixed_text(
       "Stickers are letters of faces (U R F D L B) or colours (W R G Y O B), face by face in that order, each row by "
       "row:\n"
       "24 of the 2x2x2, held with the corner of D, B and L at down-back-left, or 54 of the 3x3x3, white up and green "
       "in "
-      "front.\nThe search goes from both ends: any 2x2x2, and a 3x3x3 up to about 12 turns away. Exit code 3: not "
-      "found.\n"
-      "For instance:\n  ingot cube solve \"R U F' R2\"\n  ingot cube solve --size 3 \"R U D' L\" --film solution.gif");
+      "front.\nFrom both ends any 2x2x2 is solved, and a 3x3x3 up to about 12 turns away. Exit code 3: no solution.\n"
+      "For instance:\n  ingot cube solve \"R U F' R2\"\n  ingot cube solve runs/cube2 \"R U F' R2\" --width 16\n"
+      "  ingot cube solve --size 3 \"R U D' L\" --film solution.gif");
 
+  auto s = std::make_shared<ScrambleOptions>();
   Command scrambled{.name = "scramble", .about = "Moves to scramble a cube with, and how it looks then"};
-  scrambled.options = {size_option(o->size),
+  scrambled.options = {{.name = "--size",
+                        .target = &s->size,
+                        .about = "2 for the 2x2x2, 3 for the 3x3x3",
+                        .shows_default = true,
+                        .least = 2,
+                        .most = 3},
                        {.name = "--moves",
-                        .target = &o->moves,
+                        .target = &s->moves,
                         .about = "quarter turns, none of which takes back the one before (default: 20, or 30)",
                         .least = 1,
                         .most = 10000},
                        {.name = "--distance",
-                        .target = &o->distance,
+                        .target = &s->distance,
                         .about = "a 2x2x2 exactly so many turns away from solved",
                         .least = 0,
                         .most = 100},
-                       {.name = "--seed", .target = &o->seed, .about = "another scramble", .shows_default = true},
-                       {.name = "--plain", .target = &o->plain, .about = "letters instead of colours"}};
-  scrambled.run = [o] { return with_cube(o->size, "", [&](const auto& cube) { return scramble(cube, *o); }); };
+                       {.name = "--seed", .target = &s->seed, .about = "another scramble", .shows_default = true},
+                       {.name = "--plain", .target = &s->plain, .about = "letters instead of colours"}};
+  scrambled.run = [s] { return s->size == 3 ? scramble(Cube3(), *s) : scramble(Cube2(), *s); };
   return {.name = "cube", .about = "Cubes of 2x2x2 and 3x3x3", .commands = {solved, scrambled, cube_view_command()}};
 }
 

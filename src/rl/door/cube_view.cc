@@ -9,8 +9,8 @@
 #include "ingot/recipe/screen.h"
 #include "ingot/recipe/terminal.h"
 #include "ingot/rl/cube_picture.h"
-#include "ingot/rl/search.h"
 #include "rl/door/cube_commands.h"
+#include "rl/door/cube_solver.h"
 
 namespace ingot::rl::door {
 namespace {
@@ -19,15 +19,15 @@ using recipe::KeyPress;
 using recipe::Screen;
 
 struct Options {
-  std::string cube;
-  int64_t size = 2, frames = 0;
+  SolverOptions solver;
+  int64_t frames = 0;
 };
 
 template <class Cube>
 class Viewer {
  public:
-  Viewer(const Cube& cube, const Options& o)
-      : cube_(cube), search_(cube), state_(parse_cube(cube, o.cube)), start_(state_) {}
+  Viewer(const Cube& cube, const TrainedCube& trained, const SolverOptions& o)
+      : cube_(cube), solver_(cube, o, trained), state_(parse_cube(cube, o.cube)), start_(state_) {}
 
   std::string frame(int64_t rows, int64_t columns) const {
     const int64_t size = std::clamp<int64_t>(std::min(2 * (rows - 3), columns), 8, 96);
@@ -84,10 +84,10 @@ class Viewer {
   }
 
   void solve() {
-    const Solution& s = search_.solve(state_, {.nodes = 5'000'000, .seconds = 10});
+    const Solution& s = solver_(state_);
     plan_.assign(s.moves.rbegin(), s.moves.rend());
     note_ = s.solved ? fmt::format("{} to go: {}", plan_.size(), moves_text(cube_, s.moves))
-                     : "too far away for a search from both ends";
+                     : fmt::format("no solution found by {}", solver_.name());
   }
 
   bool play() {
@@ -100,7 +100,7 @@ class Viewer {
   }
 
   Cube cube_;
-  BidirectionalSearch<Cube> search_;
+  CubeSolver<Cube> solver_;
   typename Cube::State state_, start_;
   CubeCamera camera_;
   std::vector<int> plan_;  // moves still to make, the next one last
@@ -109,8 +109,8 @@ class Viewer {
 };
 
 template <class Cube>
-int view(const Cube& cube, const Options& o) {
-  Viewer<Cube> viewer(cube, o);
+int view(const Cube& cube, const TrainedCube& trained, const Options& o) {
+  Viewer<Cube> viewer(cube, trained, o.solver);
   if (o.frames > 0) return viewer.print(o.frames);
   if (!Screen::possible())
     throw Error(
@@ -124,24 +124,21 @@ int view(const Cube& cube, const Options& o) {
 recipe::Command cube_view_command() {
   auto o = std::make_shared<Options>();
   recipe::Command command{.name = "view", .about = "Turn a cube in the terminal, and watch it being solved"};
-  command.options = {
-      {.name = "CUBE", .target = &o->cube, .about = "the moves that scrambled it, or its stickers (default: solved)"},
-      {.name = "--size",
-       .target = &o->size,
-       .about = "2 for the 2x2x2, 3 for the 3x3x3",
-       .shows_default = true,
-       .least = 2,
-       .most = 3},
-      {.name = "--frames",
-       .target = &o->frames,
-       .about = "print so many states of the solution instead",
-       .least = 0,
-       .most = 1000}};
-  command.run = [o] { return with_cube(o->size, o->cube, [&](const auto& cube) { return view(cube, *o); }); };
+  o->solver.limits.seconds = 10;
+  command.options = solver_options(o->solver, false);
+  command.options.push_back({.name = "--frames",
+                             .target = &o->frames,
+                             .about = "print so many states of the solution instead",
+                             .least = 0,
+                             .most = 1000});
+  command.run = [o] {
+    read_words(o->solver, false);
+    return with_cube(o->solver, [&](const auto& cube, const TrainedCube& trained) { return view(cube, trained, *o); });
+  };
   command.footer = recipe::fixed_text(
       "Keys: r u f (d l b) turn a face clockwise, capitals turn it back; arrows look around; space solves it; s "
       "scrambles;\n"
-      "z begins anew; q or Ctrl-C quits.\nFor instance:\n  ingot cube view \"R U F'\"\n  ingot cube view --size 3");
+      "z begins anew; q or Ctrl-C quits.\nFor instance:\n  ingot cube view \"R U F'\"\n  ingot cube view runs/cube2");
   return command;
 }
 
