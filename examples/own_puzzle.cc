@@ -41,7 +41,7 @@ struct Fifteen {
   int64_t observation_size() const { return 256; }
   void observe(const State& s, std::span<float> out) const {
     std::fill(out.begin(), out.end(), 0.0F);
-    for (int cell = 0; cell < 16; cell++) out[static_cast<size_t>(16 * cell + tile(s, cell))] = 1;
+    for (size_t cell = 0; cell < 16; cell++) out[16 * cell + (s.cells >> (4 * cell) & 15)] = 1;
   }
 };
 static_assert(rl::Puzzle<Fifteen>);

@@ -24,6 +24,19 @@ code=0
 [ $code -eq 3 ] && grep -q "No solution found" log.txt || fail "a cube too far away: exit code $code"
 "$ingot" cube view "R U" --frames 5 | grep -q "0 to go" || fail "view"
 
+echo "--- what a run has learned"
+"$ingot" train cube2 --out learned --quiet --set agent.walk_updates=400 --set agent.exam_states=20
+scramble=$("$ingot" cube scramble --distance 6 --plain | head -1)
+for search in beam astar tree both; do
+  "$ingot" cube solve learned "$scramble" --search $search --json >solved.json || fail "$search: exit code $?"
+  python3 -c 'import json; s = json.load(open("solved.json")); assert s["solved"] and s["length"] >= s["optimum"] == 6, s'
+done
+"$ingot" cube view learned "R U" --frames 9 | grep -q "0 to go" || fail "view of a run"
+refused "has learned another cube" cube solve learned UUUUUUUUURRRRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB
+refused "there are greedy, beam, astar, tree and both" cube solve learned "R" --search best
+refused "needs what a run has learned" cube solve "R U" --search beam
+refused "which cube?" cube solve learned
+
 echo "--- impossible cubes"
 refused "a corner is twisted" cube solve UUUFURRRFRFFDDDDLLLLBBBB
 refused "wrong colours: 5 stickers are U" cube solve UUUUURRRFFFFDDDDLLLLBBBB
