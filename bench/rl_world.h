@@ -35,6 +35,24 @@ inline void step_worlds(Suite& suite) {
 inline void search_worlds(Suite& suite) {
   const rl::Cube2 cube;
   suite.compare("bfs-cube2", [&] { rl::all_distances(cube); }, {}, {static_cast<double>(rl::Cube2::kStates), "states"});
+  // The search alone: values are read from the table of distances, made worse by up to three moves.
+  const std::vector<uint8_t> distances = rl::all_distances(cube);
+  const auto values = [&](std::span<const rl::Cube2::State> states, std::span<float> out) {
+    for (size_t i = 0; i < states.size(); i++) {
+      const uint32_t code = cube.code(states[i]);
+      out[i] = static_cast<float>(distances[code]) + static_cast<float>(rl::hash_of(code) >> 40) * 0x6p-24F;
+    }
+  };
+  rl::BeamSearch<rl::Cube2> beam(cube, values, {.width = 64});
+  rl::BidirectionalSearch<rl::Cube2> both(cube);
+  constexpr int64_t kSolves = 100;
+  const auto solves = [](auto& search) {
+    return [&search] {
+      for (uint32_t i = 0; i < kSolves; i++) search.solve(search.puzzle().state(i * 36'000 + 5));
+    };
+  };
+  suite.compare("beam-64 without a network", solves(beam), {}, {kSolves, "solves"});
+  suite.compare("both ends", solves(both), {}, {kSolves, "solves"});
   std::vector<rl::Cube2::State> small(22 * 4096);
   std::vector<rl::Cube3::State> large(26 * 4096);
   suite.compare("random-walk-states cube2", [&] { rl::random_walks(cube, small, 22, {.seed = 3}); }, {},

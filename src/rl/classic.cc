@@ -128,7 +128,8 @@ StepResult GridWorld::step(int64_t action) {
   const int32_t row = at_ / width_ + (action == 2 ? 1 : 0) - (action == 0 ? 1 : 0);
   const int32_t column = at_ % width_ + (action == 1 ? 1 : 0) - (action == 3 ? 1 : 0);
   const bool inside = row >= 0 && row < height && column >= 0 && column < width_;
-  if (inside && cells_[static_cast<size_t>(row * width_ + column)] != '#') at_ = row * width_ + column;
+  const int32_t to = row * width_ + column;
+  if (inside && cells_[static_cast<size_t>(to)] != '#') at_ = to;
   const char cell = cells_[static_cast<size_t>(at_)];
   const bool over = cell == 'G' || cell == 'X';
   return {.reward = cell == 'G'   ? 1.0F

@@ -124,7 +124,7 @@ void Cube2::hot(const State& s, std::span<int32_t> out) const {
     for (size_t k = 0; k < 3; k++) out[3 * i + k] = tables_->facelets[i][corners[i]][twists[i]][k];
   for (int k = 0; k < 3; k++) {
     const int colour = face_of(kCorners[kHeld][static_cast<size_t>(k)]);
-    out[static_cast<size_t>(21 + k)] = corner_sticker(2, kHeld, k) * 6 + colour;
+    out[21 + static_cast<size_t>(k)] = corner_sticker(2, kHeld, k) * 6 + colour;
   }
 }
 

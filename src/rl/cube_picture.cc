@@ -39,9 +39,10 @@ constexpr Face kSides[6] = {{{0, 1, 0}, {1, 0, 0}, {0, 0, 1}},   {{1, 0, 0}, {0,
 constexpr int kNetColumn[6] = {1, 2, 1, 1, 0, 3}, kNetRow[6] = {0, 1, 1, 2, 1, 1};
 
 int side_of(std::string_view facelets) {
-  for (const int n : {2, 3})
-    if (facelets.size() == static_cast<size_t>(6 * n * n) && facelets.find_first_not_of(kFaces) == std::string::npos)
-      return n;
+  if (facelets.find_first_not_of(kFaces) == std::string::npos) {
+    if (facelets.size() == 24) return 2;
+    if (facelets.size() == 54) return 3;
+  }
   throw Error("cube picture: " + in_quotes(facelets) + " — give 24 or 54 letters of U R F D L B");
 }
 
@@ -182,10 +183,10 @@ Tensor cube_net(std::string_view facelets, int64_t sticker) {
   for (int face = 0; face < 6; face++) {
     const double left = kNetColumn[face] * n * pixels, top = kNetRow[face] * n * pixels;
     square(left, top, n * pixels, kBody);
-    for (int k = 0; k < n * n; k++)
-      square(left + (k % n + 0.06) * pixels, top + (k / n + 0.06) * pixels,
-             0.88 * pixels,  // NOLINT(bugprone-integer-division)
-             colour_at(facelets, face * n * n + k));
+    for (int row = 0; row < n; row++)
+      for (int column = 0; column < n; column++)
+        square(left + (column + 0.06) * pixels, top + (row + 0.06) * pixels, 0.88 * pixels,
+               colour_at(facelets, face * n * n + row * n + column));
   }
   return canvas.picture();
 }

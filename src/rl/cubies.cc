@@ -147,8 +147,8 @@ Pieces corners_from(const char* where, int n, const uint8_t* colours) {
     const auto [piece, first] = find_piece(kCorners, shown);
     // The colours run clockwise as its name does, or it is a mirror image.
     if (piece < 0 || kCorners[static_cast<size_t>(piece)][static_cast<size_t>(first + 1) % 3] != shown[1])
-      throw Error(std::string(where) + ": wrong colours: no corner has " + shown + " clockwise, as the one at " + at +
-                  " does");
+      throw Error(formatted("%s: wrong colours: no corner has %s clockwise, as the one at %s does", where,
+                            shown.c_str(), at.c_str()));
     if (seen[static_cast<size_t>(piece)] >= 0)
       throw Error(std::string(where) + ": wrong colours: the corner " +
                   std::string(kCorners[static_cast<size_t>(piece)]) + " is there twice, at " +
@@ -172,7 +172,9 @@ void add_edges_from(const char* where, const uint8_t* colours, Pieces& p) {
     const std::string shown = colours_text(colours, stickers, 2);
     const std::string at(kEdges[static_cast<size_t>(slot)]);
     const auto [piece, first] = find_piece(kEdges, shown);
-    if (piece < 0) throw Error(std::string(where) + ": wrong colours: no edge has " + shown + ", as the one at " + at);
+    if (piece < 0)
+      throw Error(
+          formatted("%s: wrong colours: no edge has %s, as the one at %s does", where, shown.c_str(), at.c_str()));
     if (seen[static_cast<size_t>(piece)] >= 0)
       throw Error(std::string(where) + ": wrong colours: the edge " + std::string(kEdges[static_cast<size_t>(piece)]) +
                   " is there twice, at " + std::string(kEdges[static_cast<size_t>(seen[static_cast<size_t>(piece)])]) +
@@ -191,7 +193,7 @@ void add_edges_from(const char* where, const uint8_t* colours, Pieces& p) {
 
 void parse_colours(const char* where, std::string_view text, int n, uint8_t* colours) {
   constexpr std::string_view kColours = "WRGYOB";  // of the faces
-  const auto wanted = static_cast<size_t>(6 * n * n);
+  const size_t side = static_cast<size_t>(n), wanted = 6 * side * side;
   size_t count = 0;
   std::array<int, 6> of_colour{};
   for (const char c : text) {

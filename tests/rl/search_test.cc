@@ -19,7 +19,7 @@ const std::vector<uint8_t>& distances() {
 }
 
 // The true distance, off by up to `noise`, always in the same way.
-ValueFunction<Cube2> oracle(float noise = 0) {
+ValuesOf<Cube2> oracle(float noise = 0) {
   return [noise](std::span<const Cube2::State> states, std::span<float> values) {
     const Cube2 cube;
     for (size_t i = 0; i < states.size(); i++) {
@@ -64,7 +64,8 @@ TEST(Search, FromBothEndsLooksAtAsManyAsIsKnown) {
     const int64_t looked = search.solve(Cube2().state(code)).nodes;
     nodes += looked, most = std::max(most, looked), count++;
   }
-  EXPECT_NEAR(static_cast<double>(nodes / count), 8200, 2500);  // 8,199 on average, as the facts have it
+  EXPECT_NEAR(static_cast<double>(nodes) / static_cast<double>(count), 8200,
+              2500);  // 8,199 on average, as the facts have it
   EXPECT_LT(most, 30'000);
 }
 

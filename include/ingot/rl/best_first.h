@@ -14,7 +14,7 @@ template <Puzzle P>
 class AStarSearch : public Searcher<P> {
  public:
   using State = typename P::State;
-  AStarSearch(const P& puzzle, ValueFunction<P> value, const AStarOptions& options = {})
+  AStarSearch(const P& puzzle, ValuesOf<P> value, const AStarOptions& options = {})
       : Searcher<P>(puzzle, std::move(value)), options_(options) {
     if (options.batch < 1 || !(options.weight >= 0)) throw Error("AStarSearch: batch is at least 1, weight at least 0");
   }
@@ -124,7 +124,7 @@ template <Puzzle P>
 class TreeSearch : public Searcher<P> {
  public:
   using State = typename P::State;
-  TreeSearch(const P& puzzle, ValueFunction<P> value, const TreeOptions& options = {})
+  TreeSearch(const P& puzzle, ValuesOf<P> value, const TreeOptions& options = {})
       : Searcher<P>(puzzle, std::move(value)), options_(options) {
     if (options.batch < 1 || !(options.curiosity >= 0))
       throw Error("TreeSearch: batch is at least 1, curiosity at least 0");
@@ -175,6 +175,8 @@ class TreeSearch : public Searcher<P> {
     int32_t node;
   };
 
+  Edge& edge_of(int32_t first, int move) { return edges_[static_cast<size_t>(first) + static_cast<size_t>(move)]; }
+
   int32_t node_of(const State& state) {
     const auto number = static_cast<int32_t>(nodes_.size());
     const auto [known, is_new] = seen_.insert(this->puzzle_.code(state), number);
@@ -215,12 +217,12 @@ class TreeSearch : public Searcher<P> {
     leaves_.push_back({first, paths_.size(), at});
   }
 
-  int32_t choose(const Node& node) const {
+  int32_t choose(const Node& node) {
     const float bonus = options_.curiosity * std::sqrt(static_cast<float>(node.visits));
     int32_t best = -1;
     float least = std::numeric_limits<float>::infinity();
     for (int move = 0; move < this->puzzle_.move_count(); move++) {
-      const Edge& edge = edges_[static_cast<size_t>(node.edges + move)];
+      const Edge& edge = edge_of(node.edges, move);
       if (nodes_[static_cast<size_t>(edge.to)].on_path) continue;
       const float score = edge.best - bonus / static_cast<float>(1 + edge.visits);
       if (score < least) least = score, best = node.edges + move;
@@ -234,7 +236,7 @@ class TreeSearch : public Searcher<P> {
     edges_.resize(edges_.size() + static_cast<size_t>(this->puzzle_.move_count()));
     for (int move = 0; move < this->puzzle_.move_count(); move++) {
       const int32_t to = node_of(this->puzzle_.apply(nodes_[static_cast<size_t>(at)].state, move));
-      edges_[static_cast<size_t>(first + move)].to = to;
+      edge_of(first, move).to = to;
     }
   }
 
@@ -243,7 +245,7 @@ class TreeSearch : public Searcher<P> {
     node.unrated = false;
     float least = std::numeric_limits<float>::infinity();
     for (int move = 0; move < this->puzzle_.move_count(); move++) {
-      Edge& edge = edges_[static_cast<size_t>(node.edges + move)];
+      Edge& edge = edge_of(node.edges, move);
       edge.best = 1 + nodes_[static_cast<size_t>(edge.to)].value;
       least = std::min(least, edge.best);
     }
@@ -264,7 +266,7 @@ class TreeSearch : public Searcher<P> {
       const int32_t first = nodes_[static_cast<size_t>(order_[i])].edges;
       if (first < 0) continue;
       for (int move = 0; move < this->puzzle_.move_count(); move++) {
-        const int32_t to = edges_[static_cast<size_t>(first + move)].to;
+        const int32_t to = edge_of(first, move).to;
         if (to < 0 || nodes_[static_cast<size_t>(to)].on_path) continue;
         Node& node = nodes_[static_cast<size_t>(to)];
         node.on_path = true, node.parent = order_[i], node.move = static_cast<int16_t>(move);

@@ -10,39 +10,44 @@ namespace ingot::rl {
 /// The number of moves that each state is away from solved, by its code; kUnreached where no moves lead.
 constexpr uint8_t kUnreached = 255;
 
-/// Breadth-first: from what was reached last while that is little, from what is left when that is less.
+/// Breadth-first: from what was reached last while that is little, from what is left when that is less. Either way in the
+/// order of codes, whose neighbours lie near each other, too.
 template <CountedPuzzle P>
 std::vector<uint8_t> all_distances(const P& puzzle) {
+  using Code = CodeOf<P>;
   const auto count = static_cast<size_t>(puzzle.state_count());
   const int moves = puzzle.move_count();
-  using Code = CodeOf<P>;
   std::vector<uint8_t> distance(count, kUnreached);
-  std::vector<Code> last = {puzzle.code(puzzle.solved())}, next;
-  distance[last[0]] = 0;
-  size_t reached = 1;
-  for (uint8_t d = 1; d < kUnreached && !last.empty(); d++) {
-    next.clear();
-    if (last.size() * 2 < count - reached) {
-      for (const Code code : last) {
-        const typename P::State s = puzzle.state(code);
-        for (int move = 0; move < moves; move++) {
-          const Code to = puzzle.code(puzzle.apply(s, move));
-          if (distance[to] == kUnreached) distance[to] = d, next.push_back(to);
+  std::vector<uint64_t> last((count + 63) / 64), next(last.size());  // a bit for each state
+  const auto reach = [&](size_t code, uint8_t d) { distance[code] = d, next[code / 64] |= uint64_t{1} << code % 64; };
+  const auto after = [&](const typename P::State& s, int move) -> size_t { return puzzle.code(puzzle.apply(s, move)); };
+  reach(puzzle.code(puzzle.solved()), 0);
+  size_t reached = 1, left = count - 1;
+  for (uint8_t d = 1; d < kUnreached && reached > 0; d++) {
+    std::swap(last, next);
+    std::fill(next.begin(), next.end(), 0);
+    const bool forward = 2 * reached < left;
+    reached = 0;
+    if (forward) {
+      for (size_t word = 0; word < last.size(); word++)
+        for (uint64_t bits = last[word]; bits != 0; bits &= bits - 1) {
+          const typename P::State s =
+              puzzle.state(static_cast<Code>(64 * word + static_cast<size_t>(std::countr_zero(bits))));
+          for (int move = 0; move < moves; move++)
+            if (const size_t to = after(s, move); distance[to] == kUnreached) reach(to, d), reached++;
         }
-      }
-    } else {  // most states are known: the others look for a neighbour at distance d - 1
+    } else {
       for (size_t code = 0; code < count; code++) {
         if (distance[code] != kUnreached) continue;
         const typename P::State s = puzzle.state(static_cast<Code>(code));
         for (int move = 0; move < moves; move++)
-          if (distance[puzzle.code(puzzle.apply(s, move))] == d - 1) {
-            distance[code] = d, next.push_back(static_cast<Code>(code));
+          if (distance[after(s, move)] == d - 1) {
+            reach(code, d), reached++;
             break;
           }
       }
     }
-    reached += next.size();
-    std::swap(last, next);
+    left -= reached;
   }
   return distance;
 }

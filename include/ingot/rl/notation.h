@@ -17,6 +17,7 @@ INGOT_API std::vector<int> parse_moves(std::span<const std::string_view> names, 
 template <Puzzle P>
 std::vector<int> parse_moves(const P& puzzle, std::string_view text) {
   std::vector<std::string_view> names;
+  names.reserve(static_cast<size_t>(puzzle.move_count()));
   for (int move = 0; move < puzzle.move_count(); move++) names.push_back(puzzle.move_name(move));
   return parse_moves(names, text);
 }

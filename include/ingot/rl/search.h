@@ -22,7 +22,7 @@
 namespace ingot::rl {
 
 template <Puzzle P>
-using ValueFunction = std::function<void(std::span<const typename P::State>, std::span<float>)>;
+using ValuesOf = std::function<void(std::span<const typename P::State>, std::span<float>)>;
 
 /// When to give up.
 struct SearchLimits {
@@ -56,7 +56,7 @@ class Searcher {
     int16_t move = -1;
   };
 
-  Searcher(const P& puzzle, ValueFunction<P> value) : puzzle_(puzzle), value_(std::move(value)) {}
+  Searcher(const P& puzzle, ValuesOf<P> value) : puzzle_(puzzle), value_(std::move(value)) {}
 
   /// True if there is nothing to search for.
   bool begin(const State& start, const SearchLimits& limits) {
@@ -115,7 +115,7 @@ class Searcher {
   }
 
   P puzzle_;
-  ValueFunction<P> value_;
+  ValuesOf<P> value_;
   SearchLimits limits_;
   State start_{};
   int64_t began_ = 0;
@@ -128,7 +128,7 @@ template <Puzzle P>
 class GreedySearch : public Searcher<P> {
  public:
   using State = typename P::State;
-  GreedySearch(const P& puzzle, ValueFunction<P> value) : Searcher<P>(puzzle, std::move(value)) {}
+  GreedySearch(const P& puzzle, ValuesOf<P> value) : Searcher<P>(puzzle, std::move(value)) {}
 
   const Solution& solve(State state, const SearchLimits& limits = {}) {
     if (this->begin(state, limits)) return this->solution_;
@@ -180,7 +180,7 @@ template <Puzzle P>
 class BeamSearch : public Searcher<P> {
  public:
   using State = typename P::State;
-  BeamSearch(const P& puzzle, ValueFunction<P> value, const BeamOptions& options = {})
+  BeamSearch(const P& puzzle, ValuesOf<P> value, const BeamOptions& options = {})
       : Searcher<P>(puzzle, std::move(value)), options_(options) {
     if (options.width < 1) throw Error("BeamSearch: a beam of width " + std::to_string(options.width));
   }

@@ -17,6 +17,7 @@
 #include "ingot/graph/plan.h"
 #include "ingot/nn/slab.h"
 #include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
 #include "ingot/rl/net.h"
 #include "ingot/rl/puzzle.h"
 #include "ingot/rl/saved.h"
@@ -179,15 +180,15 @@ class ValueLearner {
   double loss_ = 0;
 };
 
-/// A network's values of states, asked for in any number: what a search asks. The network's weights are those of the
-/// moment it is made.
+/// A network's values of states, asked for in any number: what a search asks; of a network that values actions, how little the best
+/// one is worth. The network's weights are those of the moment it is made.
 template <Puzzle P>
 class LearnedValue {
  public:
   LearnedValue(const P& puzzle, QNet& net, int64_t rows = 1024)
       : puzzle_(puzzle), input_(zeros(net.input().shape(rows), net.input().dtype())) {
-    plan_ = compile([&net](const Tensor& x) { return net(x); }, {InputSpec(input_.shape(), input_.dtype())},
-                    {.name = "value", .frozen = true});
+    const auto value = [&net](const Tensor& x) { return net.actions() == 1 ? net(x) : negative(max(net(x), {1})); };
+    plan_ = compile(value, {InputSpec(input_.shape(), input_.dtype())}, {.name = "value", .frozen = true});
   }
   void operator()(std::span<const typename P::State> states, std::span<float> values) {
     const auto rows = static_cast<size_t>(input_.size(0));

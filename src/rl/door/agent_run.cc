@@ -11,6 +11,7 @@
 #include "ingot/rl/classic.h"
 #include "ingot/rl/curriculum.h"
 #include "rl/door/cube_exam.h"
+#include "rl/door/cube_run.h"
 #include "rl/door/curves.h"
 #include "rl/door/options.h"
 #include "rl/door/value_run.h"
@@ -57,7 +58,7 @@ std::unique_ptr<Agent> make_agent(const Description& d) {
                                                               .when = env.number("depth_when")});
 }
 
-class AgentRun final : public OwnRun {
+class AgentRun final : public OwnRun, public CubeRun {
  public:
   explicit AgentRun(const Description& d)
       : environment_(d.settings("environment").type()),
@@ -100,6 +101,9 @@ class AgentRun final : public OwnRun {
   nn::TrainingState state() override { return agent_->state(); }
   void load_state(const nn::TrainingState& state) override { agent_->load_state(state); }
   std::vector<NamedTensor> weights() override { return agent_->network().state_dict(); }
+  CubeKnowledge knowledge() override {
+    return cube_ ? CubeKnowledge{2, cube_->encoding(), &agent_->network()} : CubeKnowledge{};
+  }
 
   void examine() override {
     exam_ = agent_->evaluate(exam_episodes_, kExamSeed + seed_);

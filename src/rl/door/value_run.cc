@@ -10,6 +10,7 @@
 #include "ingot/rl/search.h"
 #include "ingot/rl/value_learning.h"
 #include "rl/door/cube_exam.h"
+#include "rl/door/cube_run.h"
 #include "rl/door/curves.h"
 #include "rl/door/options.h"
 
@@ -31,7 +32,7 @@ struct Exam {
 };
 
 template <Puzzle P>
-class ValueRun final : public OwnRun {
+class ValueRun final : public OwnRun, public CubeRun {
  public:
   ValueRun(const P& puzzle, const Description& d)
       : name_(d.settings("environment").type()),
@@ -80,6 +81,9 @@ class ValueRun final : public OwnRun {
     loss_ = saved_real(state, "period.loss"), losses_ = saved_integer(state, "period.losses");
   }
   std::vector<NamedTensor> weights() override { return learner_.network().state_dict(); }
+  CubeKnowledge knowledge() override {
+    return {std::same_as<P, Cube2> ? 2 : 3, learner_.puzzle().encoding(), &learner_.network()};
+  }
 
   void examine() override {
     exam_ = {.width = width_};
