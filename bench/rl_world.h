@@ -26,7 +26,7 @@ void step_env(Suite& suite, const std::string& label, const E& env, int64_t n) {
 
 inline void step_worlds(Suite& suite) {
   // One thread: as many as stay in the first cache; more: enough to share.
-  const int64_t n = suite.threads().size() == 1 || threads() == 1 ? 256 : 8192;
+  const int64_t n = threads() == 1 ? 256 : 8192;
   step_env(suite, "cube2-step", rl::PuzzleEnv<rl::Cube2>{.depth = 20, .limit = 1000}, n);
   step_env(suite, "cube3-step", rl::PuzzleEnv<rl::Cube3>{.depth = 100, .limit = 1000}, n);
   step_env(suite, "cartpole-step", rl::CartPole{}, n);
@@ -35,7 +35,7 @@ inline void step_worlds(Suite& suite) {
 inline void search_worlds(Suite& suite) {
   const rl::Cube2 cube;
   suite.compare("bfs-cube2", [&] { rl::all_distances(cube); }, {}, {static_cast<double>(rl::Cube2::kStates), "states"});
-  // The search alone: values are read from the table of distances, made worse by up to three moves.
+  // The search alone: values are read from the table of distances, made worse by up to six moves.
   const std::vector<uint8_t> distances = rl::all_distances(cube);
   const auto values = [&](std::span<const rl::Cube2::State> states, std::span<float> out) {
     for (size_t i = 0; i < states.size(); i++) {
