@@ -16,7 +16,7 @@ BUDGET = {
     "io": 2700,
     "gates": 9700,
     "rl": 9000,
-    "recipe": 6500,
+    "recipe": 6800,
     "cli": 2500,
 }
 

@@ -91,8 +91,10 @@ int train_seeds(const TrainOptions& o, const std::string& typed, const Systems& 
   result.set("low", interval.low), result.set("high", interval.high), result.set("scores", scores);
   write_file(folder + "/seeds.json", recipe::to_json(result) + "\n");
   progress.event(result);
-  progress.say(fmt::format("\n{} seeds from {}: {}, interquartile mean {:.4g}, 95 % interval {:.4g} to {:.4g}", o.seeds,
-                           seed, fmt::join(scores, " "), middle, interval.low, interval.high));
+  std::string each;
+  for (const double score : scores) each += fmt::format(" {:.4g}", score);
+  progress.say(fmt::format("\n{} seeds from {}:{}, interquartile mean {:.4g}, 95 % interval {:.4g} to {:.4g}", o.seeds,
+                           seed, each, middle, interval.low, interval.high));
   return 0;
 }
 
