@@ -26,6 +26,7 @@ code=0
 
 echo "--- what a run has learned"
 "$ingot" train cube2 --out learned --quiet --set agent.walk_updates=400 --set agent.exam_states=20
+grep -q "A cube being solved" learned/report.html && grep -q "data:image/gif" learned/report.html || fail "no film in the report"
 scramble=$("$ingot" cube scramble --distance 6 --plain | head -1)
 for search in beam astar tree both; do
   "$ingot" cube solve learned "$scramble" --search $search --json >solved.json || fail "$search: exit code $?"

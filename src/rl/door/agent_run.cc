@@ -11,6 +11,7 @@
 #include "ingot/rl/classic.h"
 #include "ingot/rl/curriculum.h"
 #include "rl/door/cube_exam.h"
+#include "rl/door/cube_film.h"
 #include "rl/door/cube_run.h"
 #include "rl/door/curves.h"
 #include "rl/door/options.h"
@@ -129,7 +130,11 @@ class AgentRun final : public OwnRun, public CubeRun {
     report.sections.push_back(
         curves_section(history, metrics(), "td_loss",
                        static_cast<double>(schedule_.total()) / static_cast<double>(schedule_.periods()), "steps"));
-    if (cube_) report.sections.push_back(table_section(*cube_, tables_));
+    if (!cube_) return;
+    report.sections.push_back(table_section(*cube_, tables_));
+    constexpr int kTurns = 5, kNoChoice = 1;  // a beam of one: the network alone
+    report.sections.push_back(
+        film_section(*cube_, agent_->network(), scrambled(*cube_, kTurns, {kExamSeed + seed_}), kNoChoice, 10));
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "ingot/rl/cube_picture.h"
 #include "ingot/rl/distance.h"
 #include "rl/door/cube_exam.h"
+#include "rl/door/cube_film.h"
 #include "rl/door/cube_solver.h"
 
 namespace ingot::rl::door {
@@ -35,9 +36,9 @@ std::string turns(int64_t n) { return counted(n, "quarter turn"); }
 
 // Every state from the scrambled to the solved one, as an animation or as a strip.
 template <class Cube>
-void save_film(const Cube& cube, typename Cube::State state, std::span<const int> moves, const std::string& path) {
-  std::vector<std::string> film = {cube.facelets(state)};
-  for (const int move : moves) film.push_back(cube.facelets(state = cube.apply(state, move)));
+void save_film(const Cube& cube, const typename Cube::State& state, std::span<const int> moves,
+               const std::string& path) {
+  const std::vector<std::string> film = film_of(cube, state, moves);
   if (path.ends_with(".gif"))
     io::save_gif(path, cube_frames(film), {.seconds = 0.5, .last_seconds = 2});
   else if (path.ends_with(".png"))

@@ -10,6 +10,7 @@
 #include "ingot/rl/search.h"
 #include "ingot/rl/value_learning.h"
 #include "rl/door/cube_exam.h"
+#include "rl/door/cube_film.h"
 #include "rl/door/cube_run.h"
 #include "rl/door/curves.h"
 #include "rl/door/options.h"
@@ -137,6 +138,9 @@ class ValueRun final : public OwnRun, public CubeRun {
         curves_section(history, metrics(), "value_loss",
                        static_cast<double>(schedule_.total()) / static_cast<double>(schedule_.periods()), "updates"));
     if constexpr (std::same_as<P, Cube2>) report.sections.push_back(table_section(learner_.puzzle(), exam_.tables));
+    report.sections.push_back(film_section(learner_.puzzle(), learner_.network(),
+                                           scrambled(learner_.puzzle(), kExamTurns, {kExamSeed + seed_}), width_,
+                                           exam_seconds_));
   }
 
  private:
