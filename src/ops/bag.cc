@@ -80,6 +80,7 @@ INGOT_OP(embedding_bag) = {
           s.add({s.real({5, 3}), s.indices({7, 2}, 0, 5)});
           s.add({s.real({6, 33}), s.indices({4, 5}, 0, 6, kI32)});
           s.add({s.real({9, 260}), s.indices({3, 4}, 0, 9, kI32)});
+          s.add({s.real({11, 70}), s.indices({9, 5}, 0, 11, kI32)});  // few rows, used often
           s.add({s.real({1, 1}), s.indices({1, 1}, 0, 1)});
           s.add({s.real({4, 2}), s.indices({3, 0}, 0, 4)});
           s.add({s.real({4, 2}), s.indices({0, 3}, 0, 4)});
@@ -136,6 +137,7 @@ INGOT_OP(embedding_bag_grad) = {
           add({7, 3}, 2, 5, kI64);
           add({4, 33}, 5, 6, kI32);
           add({3, 260}, 4, 9, kI32);
+          add({9, 70}, 5, 11, kI32);
           add({1, 1}, 1, 1, kI64);
           add({3, 2}, 0, 4, kI64);
           add({0, 2}, 3, 4, kI64);

@@ -90,7 +90,8 @@ class OwnRunner {
       finish();
     else
       cancelled();
-    return {finished ? Outcome::kDone : Outcome::kCancelled, folder_.path(), history_.periods};
+    return {finished ? Outcome::kDone : Outcome::kCancelled, folder_.path(), history_.periods,
+            finished ? run_.exam_score() : NAN};
   }
 
  private:

@@ -46,6 +46,8 @@ class INGOT_API OwnRun {
   virtual void examine() = 0;
   virtual std::string exam_text() const = 0;
   virtual Value exam_record() const = 0;
+  /// The one number that runs of many seeds are compared by; more is better.
+  virtual double exam_score() const = 0;
   /// Its part of the page, after examine().
   virtual void report(Report& report, std::span<const nn::EpochResult> history) = 0;
 };

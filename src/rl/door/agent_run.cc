@@ -120,6 +120,7 @@ class AgentRun final : public OwnRun, public CubeRun {
     if (cube_) out.set("by_distance", table_record(tables_));
     return out;
   }
+  double exam_score() const override { return exam_.total; }
   void report(Report& report, std::span<const nn::EpochResult> history) override {
     double seconds = 0;
     for (const nn::EpochResult& e : history) seconds += e.seconds;

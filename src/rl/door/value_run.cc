@@ -121,6 +121,10 @@ class ValueRun final : public OwnRun, public CubeRun {
                    {"mean_nodes", mean(exam_.nodes, exam_.tried)},
                    {"seconds", exam_.seconds}});
   }
+  double exam_score() const override {
+    if (exam_.tables.empty()) return mean(exam_.solved, exam_.tried);
+    return mean(exam_.tables.back().all().solved, exam_.tables.back().all().tried);
+  }
   void report(Report& report, std::span<const nn::EpochResult> history) override {
     double seconds = 0;
     for (const nn::EpochResult& e : history) seconds += e.seconds;
