@@ -16,6 +16,7 @@
 #include <fstream>
 #include <thread>
 
+#include "ingot/base/text.h"
 #include "ingot/base/threads.h"
 
 namespace ingot::bench {
@@ -111,11 +112,7 @@ void Suite::compare(const std::string& label, const std::function<void()>& ingot
     if (amount.count > 0) {
       const double per_second = amount.count / micros[0] * 1e6;
       row.update({{"per_second", per_second}, {"unit", amount.unit}});
-      if (per_second >= 1e9)
-        std::snprintf(note, sizeof note, "  %.1f G %s/s", per_second * 1e-9, amount.unit.c_str());
-      else
-        std::snprintf(note, sizeof note, "  %.2f µs for each of %.0f %s", 1e6 / per_second, amount.count,
-                      amount.unit.c_str());
+      std::snprintf(note, sizeof note, "  %s %s/s", format_count(per_second).c_str(), amount.unit.c_str());
     }
     std::printf("%-44s %7d %11.3f%s\n", label.c_str(), current_threads_, micros[0], note);
     rows_.push_back(row);

@@ -1,5 +1,6 @@
 # Libraries on top of the library, each a room and a component: libingot_io (files), libingot_recipe (training jobs from
-# descriptions), and the systems with their doors: libingot_gates (circuits that learn), libingot_gates_door.
+# descriptions), and the systems with their doors: libingot_gates (circuits that learn), libingot_rl (learning by playing),
+# libingot_gates_door, libingot_rl_door.
 
 # ingot_library_of(ROOM [ON OTHER...] [LIBRARIES ...]): libingot_ROOM.a and .so on top of the library, of the OTHER such libraries
 # and of foreign ones. ingot::ROOM is the static one.
@@ -42,8 +43,8 @@ function(ingot_library_of room)
   install(FILES ${PROJECT_BINARY_DIR}/ingot_${room}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-if((INGOT_RECIPE OR INGOT_GATES) AND NOT INGOT_IO)
-  message(FATAL_ERROR "INGOT_RECIPE and INGOT_GATES need INGOT_IO")
+if((INGOT_RECIPE OR INGOT_GATES OR INGOT_RL) AND NOT INGOT_IO)
+  message(FATAL_ERROR "INGOT_RECIPE, INGOT_GATES and INGOT_RL need INGOT_IO")
 elseif(INGOT_CLI AND NOT INGOT_RECIPE)
   message(FATAL_ERROR "INGOT_CLI needs INGOT_RECIPE")
 endif()
@@ -62,6 +63,11 @@ if(INGOT_GATES)
   find_library(INGOT_CADICAL cadical REQUIRED)  # a static library of position-independent code, without a CMake package
   target_link_libraries(ingot_gates PUBLIC cadical PRIVATE nlohmann_json::nlohmann_json)
   ingot_library_of(gates ON io LIBRARIES cadical)
+endif()
+
+if(INGOT_RL)
+  ingot_room(rl base kernels ops graph data nn io)
+  ingot_library_of(rl ON io)
 endif()
 
 # Recipes and their data go into the library: embedded.inc names them, the assembler finds them by -I.
@@ -111,6 +117,8 @@ function(ingot_door system)
   target_include_directories(ingot_${system}_door PRIVATE ${PROJECT_BINARY_DIR}/${system}_door)
   ingot_library_of(${system}_door ON ${system} recipe LIBRARIES fmt::fmt)
 endfunction()
-if(INGOT_GATES AND INGOT_RECIPE)
-  ingot_door(gates)
-endif()
+foreach(system gates rl)
+  if(TARGET ingot_${system} AND INGOT_RECIPE)
+    ingot_door(${system})
+  endif()
+endforeach()

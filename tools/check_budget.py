@@ -14,8 +14,9 @@ BUDGET = {
     "data": 1500,
     "nn": 5200,
     "io": 2700,
-    "gates": 9800,
-    "recipe": 6500,
+    "gates": 9700,
+    "rl": 9000,
+    "recipe": 6800,
     "cli": 2500,
 }
 

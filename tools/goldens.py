@@ -340,6 +340,12 @@ def creation():
     case("eye", [], lambda: torch.eye(3, 5).double(), n=3, m=5, dtype=FLOAT)
 
 
+def bags():
+    case("embedding_bag", [real(7, 3), integers(5, 4, high=7)], lambda t, i: F.embedding_bag(i, t, mode="sum"))
+    rows = integers(4, 2, high=3)
+    case("embedding_bag_grad", [real(4, 3), rows], lambda d, i: sum(torch.zeros(3, 3).double().index_add(0, i[:, e], d) for e in range(2)), rows=3)
+
+
 # Gates --------------------------------------------------------------------------------------------------------------------
 
 def gate_wires(inputs, gates, rows):
@@ -425,7 +431,7 @@ def save(name):
 
 
 def main():
-    for family in (elementwise, reductions, norms, products, convolutions, pooling, movement, creation):
+    for family in (elementwise, reductions, norms, products, convolutions, pooling, movement, creation, bags):
         family()
     save("ops.txt")
     gates()

@@ -6,6 +6,9 @@
 #ifdef INGOT_WITH_GATES
 #include "ingot/gates/door.h"
 #endif
+#ifdef INGOT_WITH_RL
+#include "ingot/rl/door.h"
+#endif
 
 int main(int argc, char** argv) {
   using namespace ingot;
@@ -13,6 +16,9 @@ int main(int argc, char** argv) {
   const recipe::Systems systems = {
 #ifdef INGOT_WITH_GATES
       &gates::system(),
+#endif
+#ifdef INGOT_WITH_RL
+      &rl::system(),
 #endif
   };
   for (const recipe::System* system : systems) add_ops(system->ops);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "ingot/recipe/page.h"
@@ -41,9 +42,9 @@ void ProgressBar::begin(const RunInfo& info) { info_ = info, first_ = -1; }
 void ProgressBar::training(bool) { clear(); }
 
 std::string ProgressBar::scores(const nn::Scores& s) const {
-  std::string out = fmt::format("loss {:.4f}", s.loss);
+  std::string out = std::isnan(s.loss) ? "" : fmt::format("loss {:.4f}", s.loss);
   for (size_t i = 0; i < info_.metrics.size() && i < s.metrics.size(); i++)
-    out += "  " + metric_text(info_.metrics[i], s.metrics[i]);
+    out += (out.empty() ? "" : "  ") + metric_text(info_.metrics[i], s.metrics[i]);
   return out;
 }
 
@@ -74,11 +75,13 @@ void ProgressBar::batch(const nn::BatchResult& b) {
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const double left =
       elapsed / static_cast<double>(done - first_) * static_cast<double>(info_.epochs * b.batches - done);
-  const std::string head = fmt::format("epoch {:>{}}/{} ", b.epoch, std::to_string(info_.epochs).size(), info_.epochs);
+  const std::string head =
+      fmt::format("{} {:>{}}/{} ", info_.period, b.epoch, std::to_string(info_.epochs).size(), info_.epochs);
   const std::string counts = fmt::format(" {}/{}", b.batch, b.batches);
   // The most telling parts first; what the terminal has no room for is left out.
-  const std::string parts[] = {"  " + scores(b.mean), fmt::format("  {} left", clock_text(left)),
-                               fmt::format("  {} samples/s", grouped(static_cast<int64_t>(b.samples_per_second)))};
+  const std::string parts[] = {
+      "  " + scores(b.mean), fmt::format("  {} left", clock_text(left)),
+      fmt::format("  {} {}/s", grouped(static_cast<int64_t>(b.samples_per_second)), info_.unit)};
   const int width = terminal_width() - 1;
   std::string tail = counts;
   for (const std::string& part : parts)
@@ -92,10 +95,11 @@ void ProgressBar::batch(const nn::BatchResult& b) {
 void ProgressBar::epoch(const nn::EpochResult& e) {
   event(epoch_record(e, info_.metrics));
   if (show_ != Show::kAuto) return;
-  std::string line =
-      fmt::format("epoch {:>{}}/{}  {}", e.epoch, std::to_string(info_.epochs).size(), info_.epochs, scores(e.train));
+  std::string line = fmt::format("{} {:>{}}/{}  {}", info_.period, e.epoch, std::to_string(info_.epochs).size(),
+                                 info_.epochs, scores(e.train));
   if (e.tested) line += fmt::format("  {}: {}", info_.test_name, scores(e.test));
-  line += fmt::format("  {}  {} samples/s", clock_text(e.seconds), grouped(static_cast<int64_t>(e.samples_per_second)));
+  line += fmt::format("  {}  {} {}/s", clock_text(e.seconds), grouped(static_cast<int64_t>(e.samples_per_second)),
+                      info_.unit);
   say(line + (e.best && e.tested ? green("  best") : ""));
 }
 

@@ -2,14 +2,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "ingot/base/error.h"
+#include "ingot/base/file.h"
 #include "ingot/recipe/recipe.h"
 #include "ingot/recipe/run_folder.h"
+#include "ingot/recipe/seeds.h"
 
 namespace ingot::cli {
 namespace {
@@ -19,6 +22,7 @@ struct TrainOptions {
   std::vector<std::string> sets;  // "train.epochs=3"
   std::string out;                // the run's folder; empty: runs/NAME
   bool resume = false, json = false, quiet = false;
+  int64_t seeds = 1;
 };
 
 // The first signal lets the batch under way end and the state be saved. Whoever ends a session often sends several, so
@@ -57,7 +61,50 @@ std::string folder_to_resume(const TrainOptions& o, const Systems& systems) {
   return folder;
 }
 
+int outcome_code(recipe::Outcome outcome) {
+  return outcome == recipe::Outcome::kDone ? 0 : outcome == recipe::Outcome::kFailed ? kNo : kCancelled;
+}
+
+// The exam's result, else the score that decided which epoch is best.
+double score_of(const recipe::Run& run) {
+  if (!std::isnan(run.exam) || run.best() == nullptr) return run.exam;
+  const nn::Scores& s = run.best()->tested ? run.best()->test : run.best()->train;
+  return s.metrics.empty() ? s.loss : s.metrics[0];
+}
+
+// The same with seed after seed, each in a folder of its own; and what they say together.
+int train_seeds(const TrainOptions& o, const std::string& typed, const Systems& systems) {
+  if (o.resume) throw Error("train: --seeds begins new runs — go on with one of them by its folder, without --seeds");
+  TrainProgress progress(o.quiet ? Show::kQuiet : o.json ? Show::kJson : Show::kAuto);
+  const recipe::RunOptions options{.cancel = &cancelled, .command = typed};
+  Recipe first = Recipe::load(o.what, systems);
+  for (const std::string& set : o.sets) first.set(set);
+  const recipe::Description d = first.description();
+  const int64_t seed = d.settings("train").integer("seed");
+  const std::string folder = o.out.empty() ? fmt::format("runs/{}-seeds", d.name) : o.out;
+  std::vector<double> scores;
+  for (int64_t i = 0; i < o.seeds; i++) {
+    Recipe one = first;
+    one.set(fmt::format("train.seed={}", seed + i));
+    const recipe::Run run = one.run(fmt::format("{}/seed-{}", folder, seed + i), progress, options);
+    if (run.outcome == recipe::Outcome::kCancelled) return kCancelled;
+    scores.push_back(score_of(run));
+  }
+  const double middle = recipe::interquartile_mean(scores);
+  const recipe::Interval interval = recipe::bootstrap_interval(scores);
+  recipe::Value result = recipe::record({{"event", "seeds"}, {"first_seed", seed}, {"interquartile_mean", middle}});
+  result.set("low", interval.low), result.set("high", interval.high), result.set("scores", scores);
+  write_file(folder + "/seeds.json", recipe::to_json(result) + "\n");
+  progress.event(result);
+  std::string each;
+  for (const double score : scores) each += fmt::format(" {:.4g}", score);
+  progress.say(fmt::format("\n{} seeds from {}:{}, interquartile mean {:.4g}, 95 % interval {:.4g} to {:.4g}", o.seeds,
+                           seed, each, middle, interval.low, interval.high));
+  return 0;
+}
+
 int train(const TrainOptions& o, const std::string& typed, const Systems& systems) {
+  if (o.seeds > 1) return train_seeds(o, typed, systems);
   TrainProgress progress(o.quiet ? Show::kQuiet : o.json ? Show::kJson : Show::kAuto);
   const recipe::RunOptions options{.cancel = &cancelled, .command = typed};
   recipe::Run run;
@@ -73,7 +120,7 @@ int train(const TrainOptions& o, const std::string& typed, const Systems& system
     for (const std::string& set : o.sets) what.set(set);
     run = what.run(o.out, progress, options);
   }
-  return run.outcome == recipe::Outcome::kDone ? 0 : run.outcome == recipe::Outcome::kFailed ? kNo : kCancelled;
+  return outcome_code(run.outcome);
 }
 
 }  // namespace
@@ -94,7 +141,13 @@ Command train_command(const Systems& systems, const std::string& typed) {
                recipe::set_option(o->sets, "change a key of the description: --set optimizer.lr=0.01"),
                key("--epochs", "train.epochs", "N", "passes over the data"),
                key("--batch", "train.batch", "N|auto", "samples per step; auto: as many as suit this machine"),
-               key("--seed", "train.seed", "N", "of all that is random")};
+               key("--seed", "train.seed", "N", "of all that is random"),
+               {.name = "--seeds",
+                .target = &o->seeds,
+                .about = "so many runs, seed after seed: the interquartile mean of their results, and its interval",
+                .type = "N",
+                .least = 1,
+                .most = 1000}};
   for (const recipe::System* system : systems)
     for (const recipe::TrainOption& t : system->train_options)
       c.options.push_back(key(t.option, t.key, t.type, t.about));

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "ingot/base/error.h"
 #include "ingot/recipe/model.h"
+#include "ingot/recipe/own_run.h"
 #include "ingot/recipe/page.h"
 #include "ingot/recipe/progress.h"
 #include "ingot/recipe/terminal.h"
@@ -30,6 +31,11 @@ struct PredictOptions {
 };
 
 int evaluate(const EvalOptions& o, const Systems& systems) {
+  if (const auto own = load_own_run(o.model, systems); own != nullptr) {
+    own->examine();
+    fmt::print("{}\n", o.json ? to_json(own->exam_record()) : own->exam_text());
+    return 0;
+  }
   Model model = load_model(o.model, systems);
   const Evaluation e = model.evaluate(o.sets);
   if (o.json) {

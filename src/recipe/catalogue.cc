@@ -140,6 +140,25 @@ Catalogue::Catalogue(Systems systems) : systems_(std::move(systems)) {
     if (name == "optimizer") s.choices = optimizer_choices();
     if (name == "schedule") s.choices = schedule_choices();
   }
+  for (const System* system : systems_)
+    for (const JobKind& kind : system->jobs) {
+      if (kind.begin == nullptr) continue;
+      own_sections_.emplace_back(&kind, std::vector<Section>(kind.sections.begin(), kind.sections.end()));
+      own_sections_.back().second.push_back(sections_.back());  // [output]
+    }
+}
+
+const JobKind* Catalogue::own_kind_of(const Value& root) const {
+  for (const auto& [kind, sections] : own_sections_)
+    if (root.find(sections.front().name) != nullptr) return kind;
+  return nullptr;
+}
+
+std::span<const Section> Catalogue::sections_of(const Value& root) const {
+  const JobKind* own = own_kind_of(root);
+  for (const auto& [kind, sections] : own_sections_)
+    if (kind == own) return sections;
+  return sections_;
 }
 
 const Choices& Catalogue::types(std::string_view list) const {
@@ -158,9 +177,10 @@ std::vector<std::string> Catalogue::sources_with(const LossType& loss) const {
 }
 
 const JobKind* Catalogue::kind_of(const Description& description) const {
+  if (const JobKind* own = own_kind_of(description.root); own != nullptr) return own;
   for (const System* system : systems_)
     for (const JobKind& kind : system->jobs)
-      if (kind.fits(description)) return &kind;
+      if (kind.fits != nullptr && kind.fits(description)) return &kind;
   return nullptr;
 }
 
@@ -207,13 +227,20 @@ std::string Catalogue::document() const {
       if (!c->keys.empty()) out += fmt::format("\n{}", keys_markdown(c->keys));
     }
   };
-  for (const Section& s : sections_) {
+  const auto describe = [&](const Section& s) {
     out += fmt::format("\n## [{}]: {}\n", s.name, s.doc);
     if (!s.keys.empty()) out += fmt::format("\n{}", keys_markdown(s.keys));
     if (s.type != nullptr) out += fmt::format("\n`type` is `{}` unless another is given.\n", s.type);
     choices(s.choices, "type");
     for (const Key& key : s.keys)
       if (key.of != nullptr) choices(types(key.of), key.of == std::string_view("layers") ? "layer" : "transform");
+  };
+  for (const Section& s : sections_) describe(s);
+  for (const auto& [kind, sections] : own_sections_) {
+    out += fmt::format(
+        "\n# Descriptions with [{}]: {}\nThey have the following sections and [output], and none of the above.\n",
+        sections.front().name, kind->about);
+    for (size_t i = 0; i + 1 < sections.size(); i++) describe(sections[i]);
   }
   return out;
 }

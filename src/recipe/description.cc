@@ -72,7 +72,8 @@ Description parse(const std::string& name, const std::string& text, std::span<co
   d.catalogue = catalogue != nullptr ? std::move(catalogue) : std::make_shared<Catalogue>();
   Value root = parse_toml(name, text);
   for (const std::string& each : sets) set_value(root, each);
-  check_names(root, d.catalogue->sections());
+  const std::span<const Section> sections = d.catalogue->sections_of(root);
+  check_names(root, sections);
 
   d.root.place = root.place;
   for (const Key& key : top_keys()) {
@@ -81,7 +82,7 @@ Description parse(const std::string& name, const std::string& text, std::span<co
     if (v->type != Value::Type::kText) fail_at(v->place, fmt::format("\"{}\" must be text", key.name));
     d.root.table.push_back({key.name, v->place, *v});
   }
-  for (const Section& s : d.catalogue->sections()) {
+  for (const Section& s : sections) {
     Value table = complete_section(root, s, *d.catalogue, trained);
     d.root.table.push_back({s.name, table.place, std::move(table)});
   }
@@ -137,7 +138,7 @@ void Description::check_changes(const Description& before) const {
     const auto old = old_values.find(path);
     const bool there = old != old_values.end();
     if (there && to_toml_value(*old->second) == to_toml_value(*value)) continue;
-    const Change change = change_of(path, catalogue->sections());
+    const Change change = change_of(path, catalogue->sections_of(root));
     if (change == Change::kFree) continue;
     if (change == Change::kUpwards && value->number >= (there ? old->second->number : 0)) continue;
     fail_at(value->place, fmt::format("a run goes on as it began, and \"{}\" cannot change — leave it out, or begin a "

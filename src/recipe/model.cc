@@ -180,6 +180,9 @@ Model load_model(const std::string& file_or_run, Systems systems) {
   }
   const io::SafeTensors file = io::load_safetensors(m.path_);
   const auto text = file.metadata.find("ingot.description"), task = file.metadata.find("ingot.task");
+  if (text != file.metadata.end() && file.metadata.count("ingot.own") != 0)
+    throw Error(ErrorKind::kFile, fmt::format("\"{}\" is no model of samples — `ingot eval {}` says how good it is",
+                                              m.path_, file_or_run));
   if (text == file.metadata.end() || task == file.metadata.end())
     throw Error(ErrorKind::kFile,
                 fmt::format("\"{}\" has weights, but does not say of which model — give a file that `ingot train` "

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace ingot::recipe {
 namespace {
 
 Value scores_record(const nn::Scores& s, const std::vector<std::string>& metrics) {
-  Value out = record({{"loss", s.loss}});
+  Value out = record({});
+  if (!std::isnan(s.loss)) out.set("loss", s.loss);  // a test by playing has none
   for (size_t i = 0; i < metrics.size() && i < s.metrics.size(); i++) out.set(metrics[i], s.metrics[i]);
   return out;
 }
@@ -14,8 +17,9 @@ Value scores_record(const nn::Scores& s, const std::vector<std::string>& metrics
 }  // namespace
 
 std::string metric_text(const std::string& name, double value) {
-  const bool share = name == "accuracy" || name.starts_with("top");
-  return share ? fmt::format("{} {:.2f} %", name, 100 * value) : fmt::format("{} {:.4g}", name, value);
+  const bool share = name == "accuracy" || name.starts_with("top") || name.ends_with("share");
+  const std::string said = name.substr(name.rfind('/') + 1);  // TensorBoard's groups are for machines
+  return share ? fmt::format("{} {:.2f} %", said, 100 * value) : fmt::format("{} {:.4g}", said, value);
 }
 
 Value epoch_record(const nn::EpochResult& e, const std::vector<std::string>& metrics) {

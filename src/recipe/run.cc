@@ -15,6 +15,7 @@
 #include "ingot/recipe/sampling.h"
 #include "ingot/recipe/terminal.h"
 #include "recipe/make_layers.h"
+#include "recipe/own_runner.h"
 #include "recipe/run_report.h"
 
 namespace ingot::recipe {
@@ -245,6 +246,8 @@ Recipe& Recipe::set(const std::string& assignment) {
 Description Recipe::description() const { return parse_description(name_, text_, sets_, catalogue_); }
 
 Run Recipe::run(const std::string& folder, Progress& progress, const RunOptions& options) const {
+  if (const Description d = description(); d.catalogue->own_kind_of(d.root) != nullptr)
+    return run_own(d, folder, progress, options);
   auto job = std::make_unique<Job>(description());  // before there is a folder: what is refused leaves none
   RunFolder made = RunFolder::create(folder, job->description.name);
   return run_job(std::move(job), std::move(made), progress, options, false);
@@ -271,6 +274,8 @@ Run resume_run(const std::string& folder, std::span<const std::string> sets, Pro
       description.check_changes(parse_trained(checkpoint, text->second, {}, catalogue));
   }
   description.check_changes(load_description(config, {}, catalogue));
+  if (catalogue->own_kind_of(description.root) != nullptr)
+    return resume_own(description, std::move(existing), progress, options);
   return run_job(std::make_unique<Job>(std::move(description)), std::move(existing), progress, options, true);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -42,7 +43,7 @@ void append_line(const std::string& path, const std::string& line) {
 }
 
 std::string scores_csv(const nn::Scores& s, bool there, size_t metrics) {
-  std::string out = "," + (there ? fmt::format("{}", s.loss) : "");
+  std::string out = "," + (there && !std::isnan(s.loss) ? fmt::format("{}", s.loss) : "");
   for (size_t i = 0; i < metrics; i++)
     out += "," + (there && i < s.metrics.size() ? fmt::format("{}", s.metrics[i]) : "");
   return out;

@@ -142,17 +142,26 @@ std::string now_text() {
 
 }  // namespace
 
+Report report_head(const Description& description, const std::string& about, const std::string& command) {
+  const std::string said = description.said("about");
+  const MachineInfo machine = machine_info();
+  return {.title = description.name,
+          .subtitle = (said.empty() ? "" : said + ". ") + about,
+          .command = command,
+          .date = now_text(),
+          .config = description.toml(),
+          .machine = {{machine.cpu, "processor"},
+                      {machine.simd, "instructions"},
+                      {std::to_string(threads()), "threads"},
+                      {format_bytes(machine.ram_bytes), "memory"}}};
+}
+
 Report make_report(Job& job, const std::string& command, const std::vector<ReportText>& texts, const KindOfRun* kind) {
-  const std::string about = job.description.said("about");
-  Report report{.title = job.description.name,
-                .subtitle = (about.empty() ? "" : about + ". ") + job.data.about,
-                .command = command,
-                .date = now_text(),
-                .metrics = job.metrics,
-                .epochs = job.trainer->history(),
-                .loss_name = job.description.settings("loss").type(),
-                .texts = texts,
-                .config = job.description.toml()};
+  Report report = report_head(job.description, job.data.about, command);
+  report.metrics = job.metrics;
+  report.epochs = job.trainer->history();
+  report.loss_name = job.description.settings("loss").type();
+  report.texts = texts;
   if (job.test != nullptr) {
     Collector collect(job, report);
     job.trainer->evaluate(*job.test, [&](const data::Batch& batch, const Tensor& result) { collect(batch, result); });
@@ -169,11 +178,6 @@ Report make_report(Job& job, const std::string& command, const std::vector<Repor
     const Tensor* const inputs[] = {&batch->x, &batch->y};
     report.profile = step.profile(kProfileRuns, inputs);
   }
-  const MachineInfo machine = machine_info();
-  report.machine = {{machine.cpu, "processor"},
-                    {machine.simd, "instructions"},
-                    {std::to_string(threads()), "threads"},
-                    {format_bytes(machine.ram_bytes), "memory"}};
   if (!job.batch_reason.empty())
     report.machine.push_back(
         {fmt::format("{}: {}", job.description.settings("train").integer("batch"), job.batch_reason), "batch"});

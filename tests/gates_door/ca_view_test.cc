@@ -1,29 +1,10 @@
-// The viewer's keys and pictures.
+// The viewer's pictures.
 #include "gates/door/ca_view.h"
 
 #include <gtest/gtest.h>
 
-#include "gates/door/screen.h"
-
 namespace ingot::gates::door {
 namespace {
-
-TEST(Screen, KeysFromBytes) {
-  std::string bytes = " s.d\rr+-q\x03\x1b[A\x1bOB\x1b[1;5C\x1b[D\x1b[5~x";
-  using enum KeyPress;
-  for (const KeyPress key : {kPause, kStep, kStep, kDamage, kDamage, kRestart, kFaster, kSlower, kQuit, kQuit, kUp,
-                             kDown, kRight, kLeft, kOther, kOther})
-    EXPECT_EQ(take_key(bytes), key) << bytes;
-  EXPECT_TRUE(bytes.empty());
-  EXPECT_FALSE(take_key(bytes).has_value());
-  bytes = "\x1b[";  // the rest is still on its way
-  EXPECT_FALSE(take_key(bytes).has_value());
-  bytes += "A";
-  EXPECT_EQ(take_key(bytes), kUp);
-  bytes = "\x1bq";
-  EXPECT_EQ(take_key(bytes), kOther);
-  EXPECT_EQ(take_key(bytes), kQuit);
-}
 
 TEST(CaView, TwoCellsPerCharacter) {
   gates::Grid grid(1, 1, 3, 3);

@@ -240,6 +240,12 @@ struct SelfAttentionResult {
 INGOT_API SelfAttentionResult self_attention(const Tensor& qkv, int64_t heads = 1, bool causal = false, double scale = 0);
 INGOT_API void self_attention_into(const Tensor& y, const Tensor& lse, const Tensor& qkv, int64_t heads = 1, bool causal = false, double scale = 0);
 
+// bag -----------------------------------------------------------------------------------------------------------------
+
+/// The sums of the rows of a [count, width] table that each row of indices [n, k] names: [n, width].
+INGOT_API Tensor embedding_bag(const Tensor& table, const Tensor& indices);
+INGOT_API void embedding_bag_into(const Tensor& dst, const Tensor& table, const Tensor& indices);
+
 // columns -------------------------------------------------------------------------------------------------------------
 
 /// The patches of x [n, c, h, w] as columns [n, c·kh·kw, positions].

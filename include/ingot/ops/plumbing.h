@@ -37,6 +37,12 @@ INGOT_API void attention_grad_into(const Tensor& dq, const Tensor& dk, const Ten
 INGOT_API Tensor self_attention_grad(const Tensor& qkv, const Tensor& y, const Tensor& lse, const Tensor& dy, const Tensor& dlse = {}, int64_t heads = 1, bool causal = false, double scale = 0);
 INGOT_API void self_attention_grad_into(const Tensor& dst, const Tensor& qkv, const Tensor& y, const Tensor& lse, const Tensor& dy, const Tensor& dlse = {}, int64_t heads = 1, bool causal = false, double scale = 0);
 
+// bag -----------------------------------------------------------------------------------------------------------------
+
+/// Row b of dy [n, width] added to every row of zeros [rows, width] that row b of indices [n, k] names: the gradient of embedding_bag.
+INGOT_API Tensor embedding_bag_grad(const Tensor& dy, const Tensor& indices, int64_t rows);
+INGOT_API void embedding_bag_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& indices, int64_t rows);
+
 // conv ----------------------------------------------------------------------------------------------------------------
 
 /// Gradient of a convolution for its input: dy [n, o, …], w [o, c/groups, …] and the input's spatial `size`, to [n, c, size…].

@@ -12,8 +12,9 @@ namespace ingot::recipe {
 /// What is known of a run before its first step.
 struct RunInfo {
   int64_t epochs = 0;
-  std::vector<std::string> metrics;  // names of the scores behind the loss
-  std::string test_name = "test";    // what people read before the scores of a test
+  std::vector<std::string> metrics;                // names of the scores behind the loss
+  std::string test_name = "test";                  // what people read before the scores of a test
+  std::string period = "epoch", unit = "samples";  // what a line of scores is of, what is counted a second
 };
 
 /// Hears nothing and says nothing. All calls come from the thread that called run().

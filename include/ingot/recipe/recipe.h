@@ -4,6 +4,7 @@
 //   std::printf("%.2f %%\n", 100 * run.best()->test.metrics[0]);
 #pragma once
 #include <atomic>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct INGOT_API Run {
   Outcome outcome = Outcome::kDone;  // kDone, kFailed or kCancelled
   std::string folder;
   std::vector<nn::EpochResult> history;
+  /// Of the exam of a kind that runs itself, else NaN.
+  double exam = std::numeric_limits<double>::quiet_NaN();
   /// The best epoch (nn::best_epoch), whose weights model.safetensors holds; nullptr if none was finished.
   const nn::EpochResult* best() const;
 };

@@ -30,6 +30,7 @@ namespace ingot::recipe {
 struct Description;
 struct Job;
 struct Report;
+class OwnRun;
 class Progress;
 class RunFolder;
 
@@ -95,12 +96,16 @@ class INGOT_API KindOfRun {
 struct JobKind {
   const char* name;
   const char* about;
-  bool (*fits)(const Description&);
+  bool (*fits)(const Description&) = nullptr;
   /// What is seen as this job's seed; nullptr: train.seed.
   int64_t (*seed)(const Description&) = nullptr;
   /// A rule that ends training early; may be empty, or nullptr.
   std::function<bool(const std::vector<nn::EpochResult>& history)> (*enough)(const Description&) = nullptr;
   std::unique_ptr<KindOfRun> (*start)(Job&, RunFolder&, Progress&) = nullptr;
+  /// Of a kind that runs itself (own_run.h): its sections, of which a description is of it that has the first one, and
+  /// what trains it. Such a description has these sections and [output], and no others.
+  std::span<const Section> sections = {};
+  std::unique_ptr<OwnRun> (*begin)(const Description&) = nullptr;
 };
 
 /// Keys of its own in a section that all descriptions have. They are optional: who has not heard of the system can read
@@ -140,8 +145,9 @@ class INGOT_API Catalogue {
   Catalogue& operator=(const Catalogue&) = delete;
 
   const Systems& systems() const { return systems_; }
-  /// All sections and their keys.
+  /// All sections and their keys: of plain jobs, and of the job that this is the description of.
   std::span<const Section> sections() const { return sections_; }
+  std::span<const Section> sections_of(const Value& root) const;
   /// The types of "layers" or of "transforms".
   const Choices& types(std::string_view list) const;
   const LayerType& layer(const Value& table) const;
@@ -151,6 +157,8 @@ class INGOT_API Catalogue {
   std::vector<std::string> sources_with(const LossType& loss) const;
   /// nullptr: a plain job.
   const JobKind* kind_of(const Description& description) const;
+  /// The kind that runs itself and whose section is there; nullptr if there is none.
+  const JobKind* own_kind_of(const Value& root) const;
   /// nullptr: there is no such file.
   const EmbeddedFile* file(std::string_view name) const;
   std::vector<std::string> recipe_names() const;
@@ -164,6 +172,7 @@ class INGOT_API Catalogue {
   std::vector<const SourceType*> sources_;
   Choices layer_choices_, transform_choices_;
   std::vector<Section> sections_;
+  std::vector<std::pair<const JobKind*, std::vector<Section>>> own_sections_;
 };
 
 }  // namespace ingot::recipe

@@ -10,13 +10,13 @@
 
 #include "gates/door/board_source.h"
 #include "gates/door/circuit.h"
-#include "gates/door/screen.h"
 #include "ingot/base/error.h"
 #include "ingot/gates/circuit_io.h"
 #include "ingot/gates/door.h"
 #include "ingot/recipe/description.h"
 #include "ingot/recipe/page.h"
 #include "ingot/recipe/run_folder.h"
+#include "ingot/recipe/screen.h"
 #include "ingot/recipe/terminal.h"
 
 namespace ingot::gates::door {
@@ -143,7 +143,7 @@ class Viewer {
       const auto wait = paused_ ? std::chrono::milliseconds(200)
                                 : std::chrono::duration_cast<std::chrono::milliseconds>(due - Clock::now());
       if (const std::optional<KeyPress> key = screen.key(std::max(wait, std::chrono::milliseconds(1)))) {
-        if (*key == KeyPress::kQuit) return 0;
+        if (*key == KeyPress::kQuit || *key == KeyPress{'q'} || *key == KeyPress{'Q'}) return 0;
         press(*key);
         due = std::min(due, Clock::now() + frame_time) - frame_time;  // a key does not hurry the automaton
         continue;
@@ -172,17 +172,21 @@ class Viewer {
       cursor_x_ = (cursor_x_ + dx + grid_.width()) % grid_.width();
       moved_ = true;
     };
-    switch (key) {
-      case KeyPress::kUp: return move(-1, 0);
-      case KeyPress::kDown: return move(1, 0);
-      case KeyPress::kLeft: return move(0, -1);
-      case KeyPress::kRight: return move(0, 1);
-      case KeyPress::kPause: paused_ = !paused_; return;
-      case KeyPress::kStep: paused_ = true; return step();
-      case KeyPress::kDamage: return grid_.clear_block(cursor_y_ - side_ / 2, cursor_x_ - side_ / 2, side_, side_);
-      case KeyPress::kRestart: grid_ = start_, step_ = 0; return;
-      case KeyPress::kFaster: speed_ = std::min(kFastest, speed_ * 1.5); return;
-      case KeyPress::kSlower: speed_ = std::max(kSlowest, speed_ / 1.5); return;
+    switch (static_cast<int>(key)) {
+      case static_cast<int>(KeyPress::kUp): return move(-1, 0);
+      case static_cast<int>(KeyPress::kDown): return move(1, 0);
+      case static_cast<int>(KeyPress::kLeft): return move(0, -1);
+      case static_cast<int>(KeyPress::kRight): return move(0, 1);
+      case ' ': paused_ = !paused_; return;
+      case 's':
+      case '.': paused_ = true; return step();
+      case 'd':
+      case '\r':
+      case '\n': return grid_.clear_block(cursor_y_ - side_ / 2, cursor_x_ - side_ / 2, side_, side_);
+      case 'r': grid_ = start_, step_ = 0; return;
+      case '+':
+      case '=': speed_ = std::min(kFastest, speed_ * 1.5); return;
+      case '-': speed_ = std::max(kSlowest, speed_ / 1.5); return;
       default: return;
     }
   }

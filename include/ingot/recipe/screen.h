@@ -4,12 +4,15 @@
 #include <optional>
 #include <string>
 
-namespace ingot::gates::door {
+#include "ingot/base/export.h"
 
-enum class KeyPress { kOther, kUp, kDown, kLeft, kRight, kQuit, kPause, kStep, kDamage, kRestart, kFaster, kSlower };
+namespace ingot::recipe {
+
+/// A key: the character that it types, or one of these. Ctrl-C and Ctrl-D are kQuit.
+enum class KeyPress : int { kOther = 256, kUp, kDown, kLeft, kRight, kQuit };
 
 /// While it lives, the terminal shows what show() draws and hands over every key. There is one at a time.
-class Screen {
+class INGOT_API Screen {
  public:
   Screen();
   ~Screen();
@@ -31,6 +34,6 @@ class Screen {
 };
 
 /// The first key in `bytes`, which it is taken out of; none if they are its beginning only.
-std::optional<KeyPress> take_key(std::string& bytes);
+INGOT_API std::optional<KeyPress> take_key(std::string& bytes);
 
-}  // namespace ingot::gates::door
+}  // namespace ingot::recipe

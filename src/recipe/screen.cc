@@ -1,4 +1,4 @@
-#include "gates/door/screen.h"
+#include "ingot/recipe/screen.h"
 
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -13,7 +13,7 @@
 #include "ingot/base/error.h"
 #include "ingot/recipe/terminal.h"
 
-namespace ingot::gates::door {
+namespace ingot::recipe {
 namespace {
 
 constexpr int kSignals[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
@@ -48,23 +48,8 @@ winsize terminal_size() {
 }
 
 KeyPress plain_key(char c) {
-  switch (c) {
-    case 'q':
-    case 'Q':
-    case 3:
-    case 4: return KeyPress::kQuit;  // Ctrl-C and Ctrl-D
-    case ' ': return KeyPress::kPause;
-    case 's':
-    case '.': return KeyPress::kStep;
-    case 'd':
-    case '\r':
-    case '\n': return KeyPress::kDamage;
-    case 'r': return KeyPress::kRestart;
-    case '+':
-    case '=': return KeyPress::kFaster;
-    case '-': return KeyPress::kSlower;
-    default: return KeyPress::kOther;
-  }
+  if (c == 3 || c == 4) return KeyPress::kQuit;  // Ctrl-C and Ctrl-D
+  return static_cast<KeyPress>(static_cast<unsigned char>(c));
 }
 
 }  // namespace
@@ -133,4 +118,4 @@ std::optional<KeyPress> Screen::key(std::chrono::milliseconds wait) {
   return take_key(typed_);
 }
 
-}  // namespace ingot::gates::door
+}  // namespace ingot::recipe

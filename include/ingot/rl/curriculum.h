@@ -1,0 +1,93 @@
+// A puzzle learned from near to far: episodes begin a few random moves from solved, and more whenever most are solved.
+// Depth is a mean and grows by fractions: whole steps make a network forget.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "ingot/rl/dqn.h"
+#include "ingot/rl/puzzle.h"
+
+namespace ingot::rl {
+
+struct CurriculumOptions {
+  double start = 1, end = 4;  // mean depth of the episodes' beginnings
+  double step = 0.1;          // by which it grows
+  double when = 0.9;          // share of a hundred episodes that must be solved for that
+};
+
+class Curriculum {
+ public:
+  explicit Curriculum(const CurriculumOptions& options) : options_(options), depth_(options.start) {}
+  double depth() const { return depth_; }
+  /// Takes note of an episode; true if the depth is another one now.
+  bool episode(bool solved) {
+    episodes_++, solved_ += solved ? 1 : 0;
+    if (episodes_ < kEpisodes) return false;
+    const bool enough = static_cast<double>(solved_) >= options_.when * kEpisodes && depth_ < options_.end;
+    if (enough) depth_ = std::min(depth_ + options_.step, options_.end);
+    episodes_ = solved_ = 0;
+    return enough;
+  }
+  void save(nn::TrainingState& state, const std::string& name) const {
+    save_number(state, name + ".depth", depth_);
+    save_number(state, name + ".episodes", episodes_), save_number(state, name + ".solved", solved_);
+  }
+  void load(const nn::TrainingState& state, const std::string& name) {
+    depth_ = saved_real(state, name + ".depth");
+    episodes_ = saved_integer(state, name + ".episodes"), solved_ = saved_integer(state, name + ".solved");
+  }
+
+ private:
+  static constexpr int64_t kEpisodes = 100;
+  CurriculumOptions options_;
+  double depth_;
+  int64_t episodes_ = 0, solved_ = 0;
+};
+
+/// DQN on a puzzle with a curriculum. It is judged at the depth where the curriculum ends.
+template <Puzzle P>
+class PuzzleDqn final : public Agent {
+ public:
+  PuzzleDqn(PuzzleEnv<P> env, const DqnOptions& options, const CurriculumOptions& curriculum)
+      : curriculum_(curriculum), last_(env), dqn_(beginning(env, curriculum), options) {
+    last_.depth = static_cast<float>(curriculum.end), last_.mixed = 0;
+  }
+  void step() override {
+    dqn_.step();
+    bool changed = false;
+    for (const auto& t : dqn_.transitions())
+      if (t.terminated || t.truncated) changed |= curriculum_.episode(t.terminated);
+    if (changed)
+      for (PuzzleEnv<P>& env : dqn_.environments().envs()) env.depth = static_cast<float>(curriculum_.depth());
+  }
+  AgentStatus status() const override {
+    AgentStatus s = dqn_.status();
+    s.depth = curriculum_.depth();
+    return s;
+  }
+  EpisodeMeans evaluate(int64_t episodes, uint64_t seed) override {
+    return evaluate_greedily(last_, dqn_.network(), episodes, seed);
+  }
+  QNet& network() override { return dqn_.network(); }
+  nn::TrainingState state() override {
+    nn::TrainingState state = dqn_.state();
+    curriculum_.save(state, "curriculum");
+    return state;
+  }
+  void load_state(const nn::TrainingState& state) override {
+    dqn_.load_state(state);
+    curriculum_.load(state, "curriculum");
+  }
+
+ private:
+  static PuzzleEnv<P> beginning(PuzzleEnv<P> env, const CurriculumOptions& curriculum) {
+    env.depth = static_cast<float>(curriculum.start);
+    return env;
+  }
+  Curriculum curriculum_;
+  PuzzleEnv<P> last_;
+  Dqn<PuzzleEnv<P>> dqn_;
+};
+
+}  // namespace ingot::rl

@@ -1,0 +1,67 @@
+// What an agent acts in: one struct of the user's, with Gymnasium's meaning of reset and step.
+//
+//   struct Corridor {                                  // walk right; `examples/own_environment.cc` is a whole one
+//     using Code = int32_t;
+//     int32_t at = 0;
+//     int64_t observation_size() const { return 8; }
+//     int64_t action_count() const { return 2; }
+//     void reset(uint64_t) { at = 0; }
+//     rl::StepResult step(int64_t action);
+//     Code code() const { return at; }
+//     void observe(const Code& code, std::span<float> out) const;
+//   };
+#pragma once
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "ingot/base/export.h"
+
+namespace ingot::rl {
+
+/// What a step led to. `terminated`: the task is over, nothing comes after it, so its value is the reward alone.
+/// `truncated`: somebody stopped looking (a time limit), so a learner adds the value of the state that was reached.
+struct StepResult {
+  float reward = 0;
+  bool terminated = false, truncated = false;
+  bool ended() const { return terminated || truncated; }
+  bool operator==(const StepResult&) const = default;
+};
+
+/// An environment. Copies are independent of each other. `Code` is all of a state that an observation needs, in few
+/// bytes: it is what replay keeps. The same seed and the same actions give the same episode. Actions are the numbers
+/// from 0 to action_count() - 1. After a step that ended the episode, reset comes next.
+template <class E>
+concept Environment = std::copyable<E> && std::is_trivially_copyable_v<typename E::Code> &&
+    requires(E e, const E c, uint64_t seed, int64_t action, std::span<float> out, const typename E::Code& code) {
+  { c.observation_size() } -> std::convertible_to<int64_t>;  // floats of an observation
+  { c.action_count() } -> std::convertible_to<int64_t>;
+  e.reset(seed);  // begins an episode
+  { e.step(action) } -> std::same_as<StepResult>;
+  { c.code() } -> std::same_as<typename E::Code>;  // the state now
+  c.observe(code, out);                            // a state as floats; writes all of `out`
+};
+
+/// An environment that steps many copies faster than one by one: result[i] is what envs[i].step(actions[i]) returns, to
+/// the bit. Actions are in range.
+template <class E>
+concept StepsMany = Environment<E> && requires(std::span<E> envs, const int64_t* actions, StepResult* results) {
+  E::step_many(envs, actions, results);
+};
+
+/// An Error if an action is outside of [0, count): for `step` of environments of one's own.
+INGOT_API void refuse_action(int64_t action, int64_t count);
+inline void check_action(int64_t action, int64_t count) {
+  if (static_cast<uint64_t>(action) >= static_cast<uint64_t>(count)) refuse_action(action, count);
+}
+
+/// The seed of environment `index`'s episode number `episode`: the same for the same three numbers, independent
+/// otherwise.
+INGOT_API uint64_t episode_seed(uint64_t seed, int64_t index, int64_t episode);
+
+/// Four numbers in [0, 1) for the beginning of an episode: the same for the same seed and stream.
+INGOT_API std::array<double, 4> uniform_four(uint64_t seed, uint64_t stream = 0);
+
+}  // namespace ingot::rl

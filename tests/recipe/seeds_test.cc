@@ -1,0 +1,35 @@
+#include "ingot/recipe/seeds.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "ingot/base/error.h"
+
+namespace ingot::recipe {
+namespace {
+
+TEST(Seeds, TheInterquartileMeanLeavesTheEndsOut) {
+  EXPECT_EQ(interquartile_mean(std::vector<double>{8, 1, 7, 2, 6, 3, 5, 4}), 4.5);
+  EXPECT_EQ(interquartile_mean(std::vector<double>{1000, 1, 2, 3, 4, 5, 6, 7, 8, -1000}),
+            4.5);  // two of ten at each end
+  EXPECT_EQ(interquartile_mean(std::vector<double>{3}), 3);
+  EXPECT_THROW(interquartile_mean({}), Error);
+}
+
+// Of n numbers with deviation 1, the mean of the middle half spreads by about 1.1 / √n.
+TEST(Seeds, TheIntervalHoldsTheMeanAndIsAsWideAsItShouldBe) {
+  std::vector<double> values;
+  for (int i = 0; i < 100; i++) values.push_back(static_cast<double>(i * 37 % 100) / 100);  // even: deviation 0.289
+  const Interval i = bootstrap_interval(values);
+  EXPECT_LT(i.low, interquartile_mean(values));
+  EXPECT_GT(i.high, interquartile_mean(values));
+  EXPECT_NEAR(i.high - i.low, 2 * 1.96 * 0.0408, 0.02);  // the middle half of even numbers: √(1/12 · 2) / 10
+  EXPECT_EQ(bootstrap_interval(values).low, i.low);
+  const Interval same = bootstrap_interval(std::vector<double>(10, 500.0));
+  EXPECT_EQ(same.low, 500);
+  EXPECT_EQ(same.high, 500);
+}
+
+}  // namespace
+}  // namespace ingot::recipe
