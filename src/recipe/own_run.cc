@@ -142,7 +142,7 @@ class OwnRunner {
     const nn::EpochResult* best = nullptr;
     for (const nn::EpochResult& r : history_.periods)
       if (r.best) best = &r;
-    e.best = !e.tested || best == nullptr || !(score(e) < score(*best));
+    e.best = !run_.keeps_best() || !e.tested || best == nullptr || !(score(e) < score(*best));
     if (e.best) {
       const std::vector<NamedTensor> now = run_.weights();
       for (size_t i = 0; i < now.size(); i++) copy_into(best_[i].tensor, now[i].tensor);

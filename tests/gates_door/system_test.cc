@@ -20,7 +20,8 @@ TEST(GatesSystem, TheDocumentHasAllKeys) {
   std::ifstream file(INGOT_TEST_DIR "/../docs/toml.md");
   std::ostringstream text;
   text << file.rdbuf();
-  EXPECT_EQ(text.str(), kCatalogue->document()) << "run ./dev generate";
+  EXPECT_TRUE(text.str().starts_with(kCatalogue->document()))
+      << "run ./dev generate";  // other systems' sections follow
 }
 
 TEST(GatesSystem, ItsRecipesAreThereAndReadBack) {

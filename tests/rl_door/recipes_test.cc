@@ -81,6 +81,12 @@ TEST_F(RlRecipes, GoOnToTheBitWhereverTheyAreStopped) {
   }
 }
 
+TEST_F(RlRecipes, TheDocumentHasAllTheirKeys) {
+  const std::string all = recipe::Catalogue({&system()}).document();
+  EXPECT_TRUE(io::read_file(INGOT_TEST_DIR "/../docs/toml.md").ends_with(all.substr(all.find("\n# Descriptions with"))))
+      << "run ./dev generate";
+}
+
 TEST_F(RlRecipes, AreExaminedFromTheirFolder) {
   short_recipe("cartpole").run(path("run"));
   const auto run = recipe::load_own_run(path("run"), {&system()});

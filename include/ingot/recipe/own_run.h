@@ -41,6 +41,8 @@ class INGOT_API OwnRun {
   virtual void load_state(const nn::TrainingState& state) = 0;
   /// What model.safetensors holds. They look at the run's memory: the best ones are copied there.
   virtual std::vector<NamedTensor> weights() = 0;
+  /// Are the weights to keep those of the period that was tested best, or the last?
+  virtual bool keeps_best() const { return true; }
 
   /// How good the weights are that it has now; as lines for people, and for machines.
   virtual void examine() = 0;

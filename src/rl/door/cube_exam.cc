@@ -79,7 +79,7 @@ DistanceTable follow_moves(const Cube2& cube, std::span<const uint8_t> move_of) 
     row.tried++;
     if (length[code] >= kNever) continue;
     row.solved++, row.optimal += length[code] == d ? 1 : 0;
-    row.moves += length[code], row.nodes += length[code] * cube.move_count();
+    row.moves += length[code];
   }
   return table;
 }
@@ -186,8 +186,9 @@ std::string table_text(std::span<const DistanceTable> tables) {
   line("all", [](const DistanceTable& t) { return t.all(); });
   for (const DistanceTable& t : tables) {
     const DistanceRow all = t.all();
-    out += fmt::format("\n{}: {} of {} solved, {:.2f} moves and {:.0f} nodes each", t.solver, grouped(all.solved),
-                       grouped(all.tried), share(all.moves, all.solved), share(all.nodes, all.tried));
+    out += fmt::format("\n{}: {} of {} solved, {:.2f} moves each", t.solver, grouped(all.solved), grouped(all.tried),
+                       share(all.moves, all.solved));
+    if (all.nodes > 0) out += fmt::format(", {:.0f} nodes", share(all.nodes, all.tried));
   }
   return out;
 }
@@ -202,7 +203,7 @@ Value table_record(std::span<const DistanceTable> tables) {
     Value one = record({{"tried", all.tried}, {"solved", all.solved}, {"optimal", all.optimal}});
     one.set("share_by_distance", shares);
     one.set("mean_moves", all.solved == 0 ? 0.0 : share(all.moves, all.solved));
-    one.set("mean_nodes", share(all.nodes, all.tried));
+    if (all.nodes > 0) one.set("mean_nodes", share(all.nodes, all.tried));
     out.set(t.solver, one);
   }
   return out;
@@ -234,7 +235,7 @@ std::string table_section(const Cube2& cube, std::span<const DistanceTable> tabl
       const DistanceRow& r = t.rows[d];
       for (const std::string& cell :
            {grouped(r.tried), percentage(share(r.solved, r.tried)), percentage(share(r.optimal, r.tried)),
-            figure(share(r.moves, r.solved)), figure(share(r.nodes, r.tried))})
+            figure(share(r.moves, r.solved)), r.nodes > 0 ? figure(share(r.nodes, r.tried)) : "–"})
         row.push_back(cell);
     }
     rows.rows.push_back(std::move(row));

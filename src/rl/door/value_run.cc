@@ -86,6 +86,8 @@ class ValueRun final : public OwnRun, public CubeRun {
     return {std::same_as<P, Cube2> ? 2 : 3, learner_.puzzle().encoding(), &learner_.network()};
   }
 
+  bool keeps_best() const override { return false; }  // a test of greedy play says less than the loss
+
   void examine() override {
     exam_ = {.width = width_};
     if constexpr (std::same_as<P, Cube2>) {
