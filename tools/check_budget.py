@@ -10,13 +10,13 @@ BUDGET = {
     "base": 4200,
     "kernels": 11000,
     "ops": 12500,
-    "graph": 9800,
+    "graph": 9900,
     "data": 1500,
     "nn": 5200,
     "io": 2700,
     "gates": 9700,
     "rl": 9000,
-    "recipe": 6800,
+    "recipe": 6900,
     "cli": 2500,
 }
 
