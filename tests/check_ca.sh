@@ -21,7 +21,7 @@ attempts = [json.loads(line) for line in open("life/attempts.jsonl")]
 assert attempts[-1]["exam"]["passed"] and attempts[-1]["simplified_gates"] < 150, attempts
 PYTHON
 "$ingot" eval life --json | python3 -c 'import json, sys; e = json.load(sys.stdin); assert e["loss"] == 0 and e["samples"] == 512, e'
-"$ingot" info life | grep -q "circuit-simple.json"
+"$ingot" info life | has "circuit-simple.json"
 # On larger boards than it was trained on; a network of gates takes no other channels.
 refused "the model takes samples of" eval life --set data.type=checkerboard
 

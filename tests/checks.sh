@@ -8,6 +8,12 @@ cd "$folder"
 export INGOT_THREADS=2
 
 fail() { echo "FAILED: $*" >&2 && exit 1; }
+# COMMAND | has ARGUMENTS...: grep -q that reads to the end, so that the command can write all it has to say.
+has() {
+  local text
+  text=$(cat)
+  grep -q "$@" <<<"$text"
+}
 with=() # variables that the next refused command sees
 # refused "WORDS" ARGUMENTS...: the program fails with a sentence that has these words.
 refused() {

@@ -52,6 +52,9 @@ void check_loss(const Description& d, const SourceType& source, const LossType& 
 
 Job::Job(Description d, const PlanOptions& plan, const TrainedNet* trained)
     : description(std::move(d)), kind(description.catalogue->kind_of(description)) {
+  if (kind != nullptr && kind->begin != nullptr)
+    throw Error(fmt::format("{}: this is {}, which has no training step over a dataset — `ingot train` runs it",
+                            description.name, kind->about));
   const Settings settings = description.settings("train"), of_data = description.settings("data");
   const Settings of_loss = description.settings("loss");
   if (settings.integer("threads") > 0) set_threads(static_cast<int>(settings.integer("threads")));
