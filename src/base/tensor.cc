@@ -52,18 +52,6 @@ bool row_major(const Dims& shape, const Dims& strides) {
   return true;
 }
 
-// Byte addresses [first, last) that a tensor's elements span.
-std::pair<const char*, const char*> span_of(const Tensor& t) {
-  const int64_t size = static_cast<int64_t>(size_of(t.dtype()));
-  const char* lo = static_cast<const char*>(t.raw());
-  const char* hi = lo + size;
-  for (int i = 0; i < t.rank(); i++) {
-    const int64_t reach = (t.shape()[i] - 1) * t.strides()[i] * size;
-    (reach < 0 ? lo : hi) += reach;
-  }
-  return {lo, hi};
-}
-
 // The axes of one or two tensors as positive byte steps with the highest count of each.
 struct Steps {
   struct Axis {
@@ -206,7 +194,7 @@ Tensor Tensor::view(void* data, const Dims& shape, const Dims& strides, DType dt
 }
 
 void mark_moved(const Tensor& t, const std::string& name) {
-  const auto [first, last] = span_of(t);
+  const auto [first, last] = memory_span(t);
   std::atomic<const Moved*>& list = t.storage()->moved;
   auto* const mark = new Moved{reinterpret_cast<const std::byte*>(first), reinterpret_cast<const std::byte*>(last),
                                name, list.load(std::memory_order_acquire)};
@@ -216,7 +204,7 @@ void mark_moved(const Tensor& t, const std::string& name) {
 }
 
 const std::string* moved_from(const Tensor& t) {
-  const auto [first, last] = span_of(t);
+  const auto [first, last] = memory_span(t);
   for (const Moved* m = t.storage()->moved.load(std::memory_order_acquire); m != nullptr; m = m->next)
     if (reinterpret_cast<const std::byte*>(first) < m->last && m->first < reinterpret_cast<const std::byte*>(last))
       return &m->name;
@@ -259,10 +247,21 @@ double Tensor::item_as_double() const {
   return load_as_double(data_, dtype_);
 }
 
+std::pair<const char*, const char*> memory_span(const Tensor& t) {
+  const int64_t size = static_cast<int64_t>(size_of(t.dtype()));
+  const char* lo = static_cast<const char*>(t.raw());
+  const char* hi = lo + size;
+  for (int i = 0; i < t.rank(); i++) {
+    const int64_t reach = (t.shape()[i] - 1) * t.strides()[i] * size;
+    (reach < 0 ? lo : hi) += reach;
+  }
+  return {lo, hi};
+}
+
 bool overlaps(const Tensor& a, const Tensor& b) {
   if (a.numel() == 0 || b.numel() == 0) return false;
-  const auto [a_lo, a_hi] = span_of(a);
-  const auto [b_lo, b_hi] = span_of(b);
+  const auto [a_lo, a_hi] = memory_span(a);
+  const auto [b_lo, b_hi] = memory_span(b);
   if (a_hi <= b_lo || b_hi <= a_lo) return false;
   // Byte ranges meet; ask whether two elements do. Counting a's indices up and b's down from its far corner makes
   // every step positive: a_lo + Σ cᵢ·stepᵢ (over both) = b_hi' up to the elements' own sizes.

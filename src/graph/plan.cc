@@ -96,6 +96,10 @@ Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs,
     folded += group.reduction >= 0;
   }
   impl->executable = build(graph, groups, inputs, options, passes);
+  if (const std::string* moved = impl->executable->moved())
+    throw Error(options.name + ": a tensor of the function's looks at memory that \"" + *moved +
+                "\" has left (a training step or another slab took it, or it was converted) — take it from its module "
+                "again, or clone() it while it is there if you mean the old elements");
   passes.count("chains", fused);
   passes.count("gemm_epilogue", followed);
   passes.count("reduce", folded);

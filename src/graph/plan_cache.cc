@@ -16,7 +16,7 @@ PlanCache::PlanCache(PlanFunction fn, PlanOptions options, size_t most)
 
 Plan& PlanCache::plan_for(std::span<const Tensor* const> inputs) {
   if (const uint64_t now = move_count(); now != moves_) {
-    plans_.renew([](const Plan& plan) { return graph::executable_of(plan).moved() != nullptr; });
+    plans_.drop([](const Plan& plan) { return graph::executable_of(plan).moved() != nullptr; });
     moves_ = now;
   }
   if (Plan* const found = plans_.find(inputs)) return *found;

@@ -67,6 +67,7 @@ std::vector<NamedTensor> StepModes::add(Module& m, const std::string& what, cons
     throw Error("train step: " + what +
                 " was frozen after its parameters had joined those that are trained — freeze it before the slab, the "
                 "step or the trainer is made");
+  if (watched.learns) return {};  // whoever chose some of its parameters to train knows of the others
   std::erase_if(own.found, [&](const NamedTensor& p) { return m.frozen() || is_in_slab(p.tensor); });
   return std::move(own.found);
 }

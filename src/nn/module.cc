@@ -265,16 +265,17 @@ namespace {
 // Puts something else in the place of every tensor of a model for which `make` makes one, and keeps shared what is.
 template <class F>
 void replace_tensors(Module& model, F make) {
-  std::vector<std::pair<Tensor, Tensor>> done;
+  std::unordered_map<const void*, std::vector<std::pair<Tensor, Tensor>>> done;  // by their first element
   const auto replace = [&](const std::string& path, Tensor& t) {
-    for (const auto& [before, after] : done)
+    auto& here = done[t.raw()];
+    for (const auto& [before, after] : here)
       if (same_elements(before, t)) {
         t = after;
         return;
       }
     const Tensor made = make(t, path);
     if (!made.defined()) return;
-    done.emplace_back(t, made);
+    here.emplace_back(t, made);
     t = made;
   };
   EachTensor each([&](const std::string& path, Tensor& t, bool, bool) { replace(path, t); });
@@ -290,8 +291,9 @@ void Module::to(DType dtype) {
     throw Error(ErrorKind::kType, std::string("to: modules compute in f32 or f64, not in ") + ingot::name(dtype));
   replace_tensors(*this, [&](const Tensor& t, const std::string& path) {
     if (!is_float(t.dtype()) || t.dtype() == dtype) return Tensor();
+    const Tensor converted = ingot::to(t, dtype);
     mark_moved(t, path);
-    return ingot::to(t, dtype);
+    return converted;
   });
 }
 Tensor Module::to(const Tensor& x, DType dtype) { return ingot::to(x, dtype); }

@@ -1,8 +1,10 @@
 #include "ingot/nn/slab.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <mutex>
 #include <set>
+#include <unordered_map>
 
 #include "ingot/base/error.h"
 #include "ingot/graph/plan.h"
@@ -66,12 +68,44 @@ void check_parameters(const std::vector<Parameter>& parameters) {
       throw Error("parameters: " + quoted(parameters[0].name) + " is " + name(first) + " and " + quoted(p.name) +
                   " is " + name(type) + " — all must have one type; convert with to()");
   }
-  for (size_t i = 0; i < parameters.size(); i++)
-    for (size_t k = 0; k < i; k++)
-      if (overlaps(*parameters[i].tensor, *parameters[k].tensor) &&
-          !nn::same_elements(*parameters[i].tensor, *parameters[k].tensor))
-        throw Error("parameters: " + quoted(parameters[k].name) + " and " + quoted(parameters[i].name) +
+}
+
+// Which tensors are one parameter: a slot for every tensor, and the first tensor of every slot.
+struct Slots {
+  std::vector<size_t> of, owner;
+};
+Slots find_slots(const std::vector<Parameter>& parameters) {
+  Slots slots;
+  std::unordered_map<const void*, std::vector<size_t>> known;  // slots, by their first element
+  for (size_t i = 0; i < parameters.size(); i++) {
+    std::vector<size_t>& here = known[parameters[i].tensor->raw()];
+    const auto same = [&](size_t k) {
+      return nn::same_elements(*parameters[slots.owner[k]].tensor, *parameters[i].tensor);
+    };
+    const auto found = std::find_if(here.begin(), here.end(), same);
+    slots.of.push_back(found != here.end() ? *found : slots.owner.size());
+    if (found != here.end()) continue;
+    here.push_back(slots.owner.size());
+    slots.owner.push_back(i);
+  }
+  return slots;
+}
+
+// Parameters share all of their memory or none. In the order of their addresses, only those that reach beyond the next
+// one's beginning need to be looked at.
+void check_overlaps(const std::vector<Parameter>& parameters, std::vector<size_t> owner) {
+  const auto begin = [&](size_t i) { return memory_span(*parameters[i].tensor).first; };
+  std::sort(owner.begin(), owner.end(), [&](size_t a, size_t b) { return begin(a) < begin(b); });
+  std::vector<size_t> open;
+  for (const size_t i : owner) {
+    std::erase_if(open, [&](size_t k) { return memory_span(*parameters[k].tensor).second <= begin(i); });
+    for (const size_t k : open)
+      if (overlaps(*parameters[i].tensor, *parameters[k].tensor))
+        throw Error("parameters: " + quoted(parameters[std::min(i, k)].name) + " and " +
+                    quoted(parameters[std::max(i, k)].name) +
                     " share some of their memory — share all of a parameter, or none");
+    open.push_back(i);
+  }
 }
 
 // `count` elements of a vector from `first` on, as a tensor of that shape.
@@ -89,16 +123,11 @@ ParameterSlab::ParameterSlab(std::vector<Parameter> parameters) {
   check_parameters(parameters);
   const DType type = parameters[0].tensor->dtype();
   const int64_t grain = 64 / static_cast<int64_t>(size_of(type));
-  std::vector<size_t> slot;   // of every tensor; shared ones have one
-  std::vector<size_t> owner;  // the first tensor of every slot
+  const auto [slot, owner] = find_slots(parameters);
+  check_overlaps(parameters, owner);
   std::vector<int64_t> first;
   int64_t total = 0;
-  for (size_t i = 0; i < parameters.size(); i++) {
-    size_t k = 0;
-    while (k < owner.size() && !nn::same_elements(*parameters[owner[k]].tensor, *parameters[i].tensor)) k++;
-    slot.push_back(k);
-    if (k < owner.size()) continue;
-    owner.push_back(i);
+  for (const size_t i : owner) {
     first.push_back(total);
     const int64_t count = parameters[i].tensor->numel();
     count_ += count;

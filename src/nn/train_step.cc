@@ -98,6 +98,7 @@ float TrainStep::run(std::span<const Tensor* const> inputs) {
 
 Profile TrainStep::profile(int runs, std::span<const Tensor* const> inputs) {
   first();
+  modes_->check();
   for (Updates* u : updates_) u->before_batch();
   return plan_.profile(runs, inputs);
 }

@@ -206,9 +206,13 @@ void Trainer::load_state(const TrainingState& state) {
   for (const Metric& m : t.options.metrics) sums.metrics.push_back(values.real("metric." + m.name));
   const data::Position position{values.count("position.epoch"), values.count("position.batch")};
   const int64_t epoch = values.count("epoch"), steps = values.count("updates"), batches = values.count("batches");
-  if (epoch != static_cast<int64_t>(history.size()) || position.epoch != epoch)
+  if (epoch != static_cast<int64_t>(history.size()))
     throw Error(ErrorKind::kFile, "training state: " + std::to_string(epoch) + " epochs, but a history of " +
                                       std::to_string(history.size()) + " — the checkpoint is damaged");
+  if (position.epoch != epoch)
+    throw Error(ErrorKind::kFile, "training state: " + std::to_string(epoch) +
+                                      " epochs have ended, but the data is in number " +
+                                      std::to_string(position.epoch) + " — the checkpoint is damaged");
   const double seconds = values.real("seconds"), best = values.real("best");
   const int64_t worse_epochs = values.count("worse_epochs");
   std::vector<float> rates;

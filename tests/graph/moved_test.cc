@@ -64,6 +64,27 @@ TEST_F(Moved, APlanCacheCompilesAnew) {
   EXPECT_EQ(cache.compiles(), 2);
 }
 
+// A handle of before looks at memory that nobody changes any more: a plan of it would not be what it seems.
+TEST_F(Moved, AHandleOfBeforeIsRefusedWhenItIsCompiled) {
+  const Tensor before = w;
+  move();
+  const auto distance = [&](const Tensor& a) { return sum(square(a - before)); };
+  EXPECT_REFUSED(compile(distance, {{3}}), "looks at memory that \"w\" has left");
+  EXPECT_REFUSED(PlanCache(distance, 1)(x), "clone() it");
+  const Tensor kept = clone(before);
+  EXPECT_EQ(compile([&](const Tensor& a) { return sum(square(a - kept)); }, {{3}})(x).item(), 3);
+}
+
+// Shapes that nobody asks for again are not compiled again.
+TEST_F(Moved, APlanCacheLetsStaleOnesGo) {
+  PlanCache cache([this](const Tensor& a) { return sum(a) * w; }, 1);
+  for (int64_t n = 1; n <= 4; n++) cache(ones({n}));
+  move();
+  cache(ones({2}));
+  EXPECT_EQ(cache.compiles(), 5);
+  EXPECT_EQ(cache.size(), 1u);
+}
+
 // It was compiled for the elements of then.
 TEST_F(Moved, AFrozenPlanGoesOn) {
   Plan frozen = compile([this](const Tensor& a) { return a * w; }, {{3}}, {.frozen = true});

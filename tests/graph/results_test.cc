@@ -38,6 +38,20 @@ TEST(Results, OfRunAreThePlansAndAllocateNothing) {
   EXPECT_EQ(first->item(), 4);
 }
 
+// What is refused has not run: a store would have been made.
+TEST(Results, AreCountedBeforeThePlanRuns) {
+  const Tensor counter = zeros({1});
+  const auto counts = [&](const Tensor& x) {
+    copy_into(counter, counter + 1.0);
+    return std::vector<Tensor>{x + 1.0, x * 3.0};
+  };
+  Plan plan = compile(counts, {{1}});
+  PlanCache cache(counts, 1);
+  EXPECT_REFUSED(plan(ones({1})), "it has 2 results");
+  EXPECT_REFUSED(cache(ones({1})), "it has 2 results");
+  EXPECT_EQ(counter.item(), 0);
+}
+
 TEST(Results, SeveralAreTakenTogether) {
   Plan plan = compile([](const Tensor& x) { return std::vector<Tensor>{x + 1.0, x * 3.0}; }, {{1}});
   EXPECT_REFUSED(plan(ones({1})), "it has 2 results — take them all with compute()");

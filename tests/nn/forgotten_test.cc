@@ -52,6 +52,19 @@ TEST(Forgotten, AndTheSummary) {
   EXPECT_TRUE(nn::summary(net.first, {8, 4}).unlisted.empty());
 }
 
+// Who trains some parameters of a layer has not forgotten it.
+TEST(Forgotten, NotIfSomeOfItIsTrained) {
+  nn::Linear net(4, 2);
+  std::vector<Parameter> biases = net.trainable_parameters();
+  std::erase_if(biases, [](const Parameter& p) { return p.name != "bias"; });
+  const ParameterSlab slab(biases);
+  const Tensor before = clone(net.weight);
+  TrainStep step([&](const Tensor& x, const Tensor& y) { return nn::mse_loss(net(x), y); }, slab, optim::Sgd{}, kSpecs);
+  const float first = step(kX, kY);
+  EXPECT_LT(step(kX, kY), first);
+  EXPECT_EQ(net.weight.to_vector<float>(), before.to_vector<float>());
+}
+
 // On purpose: frozen, or where no gradient goes.
 TEST(Forgotten, TeachersAndTargetsAreNot) {
   nn::Sequential net{nn::Linear(4, 2)}, teacher = nn::clone(net), target = nn::clone(net);

@@ -136,6 +136,8 @@ class INGOT_API Tensor {
 /// True if some element of `a` lies in memory of some element of `b` (exact; for absurdly many strides, errs towards
 /// true).
 INGOT_API bool overlaps(const Tensor& a, const Tensor& b);
+/// The addresses [first, last) of the bytes between which the elements of `t` lie.
+INGOT_API std::pair<const char*, const char*> memory_span(const Tensor& t);
 /// True if two indices of `t` name the same memory, as in a broadcast view.
 INGOT_API bool overlaps_itself(const Tensor& t);
 

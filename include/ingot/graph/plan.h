@@ -121,9 +121,9 @@ INGOT_API const Executable& executable_of(const Plan& plan);  // for tests and c
 }  // namespace graph
 
 namespace detail {
-/// Copies of results; and the copy of the only one.
+/// Copies of results; an Error if there is not exactly one.
 INGOT_API std::vector<Tensor> copies(std::span<const Tensor> results);
-INGOT_API Tensor only_result(std::span<const Tensor> results);
+INGOT_API void check_only_result(std::span<const Tensor> results);
 }  // namespace detail
 
 /// How plans, and what has or makes them, are run on tensors; `Self::run` takes a list.
@@ -139,7 +139,8 @@ class Runner {
   /// The result as a tensor of its own, nobody else's. An Error if there are several: see compute().
   template <class... T>
   requires(std::same_as<T, Tensor>&&...) Tensor operator()(const T&... inputs) {
-    return detail::only_result(run(inputs...));
+    detail::check_only_result(static_cast<Self*>(this)->outputs());  // before anything runs
+    return detail::copies(run(inputs...))[0];
   }
   /// The same for any number of results.
   template <class... T>

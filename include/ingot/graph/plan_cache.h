@@ -53,14 +53,10 @@ class ShapeCache {
     return found != nullptr ? *found : add(inputs);
   }
 
-  /// Makes those anew that `stale` says so of, in their places.
+  /// Lets those go that `stale` says so of: who needs one again makes it anew.
   template <class Stale>
-  void renew(Stale stale) {
-    for (Entry& e : entries_) {
-      if (!stale(e.made)) continue;
-      e.made = make_(e.inputs);
-      made_++;
-    }
+  void drop(Stale stale) {
+    std::erase_if(entries_, [&](const Entry& e) { return stale(e.made); });
   }
 
   size_t size() const { return entries_.size(); }
@@ -122,6 +118,11 @@ class INGOT_API PlanCache : public Runner<PlanCache> {
   Plan& plan_for(std::span<const Tensor* const> inputs);
   std::span<const Tensor> run(std::span<const Tensor* const> inputs) { return plan_for(inputs).run(inputs); }
   using Runner::run;
+  template <class... T>
+  requires(std::same_as<T, Tensor>&&...) Tensor operator()(const T&... inputs) {
+    const Tensor* list[sizeof...(T) + 1] = {&inputs..., nullptr};
+    return plan_for(std::span<const Tensor* const>(list, sizeof...(T)))(inputs...);
+  }
   size_t size() const { return plans_.size(); }
   int64_t compiles() const { return plans_.made(); }
   int64_t evictions() const { return plans_.evictions(); }

@@ -162,8 +162,8 @@ class INGOT_API TrainStep {
 namespace nn {
 
 /// Compiles forward, loss, backward and update of a model for a batch `inputs[0]` and targets `inputs[1]`, whose type
-/// is the loss's if the spec gives none; a third input, if there is one, holds a weight per sample. The step owns the slab that the model's
-/// parameters now look into.
+/// is the loss's if the spec gives none; a third input, if there is one, holds a weight per sample. The step owns the
+/// slab that the model's parameters now look into; they have moved there even if an Error says that no step can be made.
 INGOT_API TrainStep train_step(Layer& model, const Loss& loss, const Optimizer& optimizer,
                                std::vector<InputSpec> inputs, const PlanOptions& options = {});
 /// The same for a function of any inputs that calls the model and returns the loss.
