@@ -124,7 +124,7 @@ class ValueLearner {
   }
   void load_state(const nn::TrainingState& state) {
     update_.load(state);
-    walks_ = saved_integer(state, "walks"), states_seen_ = saved_integer(state, "states_seen");
+    walks_ = saved_count(state, "walks"), states_seen_ = saved_count(state, "states_seen");
     loss_ = saved_real(state, "loss");
   }
 
