@@ -1,6 +1,8 @@
 // Recipes that learn by playing: run, cancelled and gone on with to the bit, examined, refused with a sentence.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "ingot/base/error.h"
@@ -128,6 +130,39 @@ TEST_F(RlRecipes, RefuseWhatMakesNoSenseAndLeaveNoFolder) {
   EXPECT_NE(refusal("[agent]\ntype = \"dqn\"\n[environment]\ntype = \"cube2\"\nencoding = \"x\"\n").find("encoding"),
             std::string::npos);
   EXPECT_FALSE(fs::exists("/nowhere"));
+}
+
+TEST_F(RlRecipes, PeriodsShorterThanAStepLeaveTheirLinesWhenGoneOnWith) {
+  const auto recipe = [] { return short_recipe("cartpole").set("train.periods=500"); };
+  recipe().run(path("whole"));
+  Stopper first(20);
+  recipe().run(path("parts"), first, {.cancel = &first.cancel});
+  recipe::Progress silent;
+  const recipe::Run run = recipe::resume_run(path("parts"), {}, silent, {}, {&system()});
+  EXPECT_LT(run.history.size(), 500u) << "some are skipped";
+  const auto lines = [&](const char* name) {
+    const std::string text = io::read_file(path(name) + "/metrics.csv");
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  EXPECT_EQ(lines("parts"), lines("whole"));
+  EXPECT_EQ(lines("parts"), std::ssize(run.history) + 1);
+}
+
+TEST_F(RlRecipes, ALossThatIsNoNumberEndsTheRun) {
+  Recipe r = short_recipe("cartpole").set("agent.lr=1e30").set("agent.clip_norm=0").set("agent.learning_starts=1500");
+  try {
+    r.run(path("run"));
+    FAIL() << "it went on";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::kNumeric) << e.what();
+    EXPECT_NE(std::string(e.what()).find("lower the learning rate"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("--resume"), std::string::npos) << e.what();
+  }
+  EXPECT_FALSE(fs::exists(path("run") + "/model.safetensors"));
+  for (const NamedTensor& t : io::load_safetensors(path("run") + "/checkpoint.safetensors").tensors) {
+    if (t.name != "online") continue;
+    for (int64_t i = 0; i < t.tensor.numel(); i++) ASSERT_TRUE(std::isfinite(t.tensor.data<float>()[i]));
+  }
 }
 
 TEST_F(RlRecipes, AGoneOnRunKeepsItsSettings) {
