@@ -182,6 +182,16 @@ TEST(SavedRun, AnEnvironmentThatCannotBeKept) {
   EXPECT_REFUSED(Pqn<Unkept>({}, kPqn).state(), "cannot be saved");
 }
 
+struct ManyActions : Unkept {
+  int64_t action_count() const { return 32'768; }
+};
+
+TEST(Player, MoreActionsThanATransitionHasRoomFor) {
+  EXPECT_REFUSED((Pqn<ManyActions>({}, kPqn)), "32768 actions");
+  const int64_t least = std::numeric_limits<int64_t>::min();
+  EXPECT_REFUSED(check_actions(std::span(&least, 1), 2), "action -9223372036854775808");
+}
+
 TEST(SavedRun, AWorldOfCells) {
   Dqn<GridWorld> first({}, kDqn), second({}, kDqn);
   Pqn<GridWorld> third({}, kPqn), fourth({}, kPqn);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -66,6 +67,9 @@ class Player {
 
   Player(const E& env, int64_t n, QNet& net, uint64_t seed)
       : env_(env), envs_(env, n, seed), seed_(seed), input_(Tensor::empty(net.input().shape(n), net.input().dtype())) {
+    if (env.action_count() > std::numeric_limits<int16_t>::max())
+      throw Error("Player: " + std::to_string(env.action_count()) + " actions — a transition has room for " +
+                  std::to_string(std::numeric_limits<int16_t>::max()));
     const auto count = static_cast<size_t>(n);
     actions_.resize(count), results_.resize(count), chances_.resize(count), transitions_.resize(count);
     last_.resize(kMean), held_.resize(count);

@@ -10,15 +10,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <exception>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "ingot/base/error.h"
 #include "ingot/base/tensor.h"
-#include "ingot/base/threads.h"
 #include "ingot/rl/environment.h"
+#include "ingot/rl/share_out.h"
 
 namespace ingot::rl {
 
@@ -222,24 +220,10 @@ class VectorEnv {
     begin_episode(i);
   }
 
-  // Calls body(first, last) on every worker's share. What an environment throws, the caller sees: of the first
-  // environment, if there are several.
+  // Calls body(first, last) on every worker's share.
   template <class Body>
   void share_out(const Body& body) const {
-    if (envs_.size() <= kAlone) return body(size_t{0}, envs_.size());
-    std::mutex guard;
-    std::exception_ptr error;
-    int64_t thrower = size();
-    parallel(true, [&](const Team& team) {
-      const auto [first, last] = team.share(size(), kBlock);
-      try {
-        body(static_cast<size_t>(first), static_cast<size_t>(last));
-      } catch (...) {
-        const std::lock_guard lock(guard);
-        if (first < thrower) thrower = first, error = std::current_exception();
-      }
-    });
-    if (error) std::rethrow_exception(error);
+    rl::share_out(envs_.size() > kAlone, size(), kBlock, body);
   }
 
   uint64_t seed_;
