@@ -98,7 +98,7 @@ void ReplayOrder::load(const nn::TrainingState& state, const std::string& name) 
   load_memory(state, name + ".priorities", std::as_writable_bytes(std::span(priorities)));
   for (int64_t i = 0; i < priorities_.size(); i++) {
     const double p = priorities[static_cast<size_t>(i)];
-    if (!(p >= 0 && std::isfinite(p)))
+    if (!(p >= 0 && std::isfinite(p)) || (options_.prioritised && i >= size() && p != 0))
       throw Error(ErrorKind::kFile, "checkpoint: \"" + name + "\" has no such priority");
     priorities_.set(i, p);
   }

@@ -79,6 +79,13 @@ TEST(SavedRun, StatesThatAreNone) {
   agent.step();
 }
 
+TEST(SavedRun, APriorityOfWhatIsNotThere) {
+  nn::TrainingState bad = state_after(Dqn<CubeEnv>({}, kDqn), 20);  // 40 of 64 transitions
+  change_saved<double>(bad, "replay.priorities", 50 * sizeof(double), [](double& p) { p = 1e9; });
+  Dqn<CubeEnv> agent({}, kDqn);
+  EXPECT_REFUSED(agent.load_state(bad), "priority");
+}
+
 TEST(SavedRun, ARolloutWithStatesThatAreNone) {
   nn::TrainingState bad = state_after(Pqn<CubeEnv>({}, kPqn), 5);
   change_saved<Transition<Cube2::State>>(bad, "rollout", 0, [](auto& t) { t.state.twist = 729; });
