@@ -37,6 +37,8 @@ refused "has learned another cube" cube solve learned UUUUUUUUURRRRRRRRRFFFFFFFF
 refused "there are greedy, beam, astar, tree and both" cube solve learned "R" --search best
 refused "needs what a run has learned" cube solve "R U" --search beam
 refused "which cube?" cube solve learned
+cp -r learned unfinished && rm unfinished/model.safetensors
+refused "is not finished" cube solve unfinished "R U"
 
 echo "--- impossible cubes"
 refused "a corner is twisted" cube solve UUUFURRRFRFFDDDDLLLLBBBB

@@ -45,6 +45,8 @@ class History {
     periods.clear();
     for (int64_t i = 0; i < saved.size(0); i++) {
       const double* row = saved.data<double>() + i * width();
+      if (!(row[0] >= 0 && row[0] <= 0x1p40))
+        throw Error(ErrorKind::kFile, "checkpoint: its history has no such period");
       nn::EpochResult& e = periods.emplace_back();
       e.epoch = static_cast<int64_t>(row[0]), e.tested = row[1] != 0, e.best = row[2] != 0;
       e.lr = static_cast<float>(row[3]), e.seconds = row[4], e.samples_per_second = row[5];
@@ -102,7 +104,7 @@ class OwnRunner {
     progress_.event(record({{"event", "begin"}, {"folder", folder_.path()}, {"resumed", resumed}}));
     for (const NamedTensor& w : run_.weights()) best_.push_back({w.name, clone(w.tensor)});
     if (resumed && folder_.has(kCheckpoint)) load();
-    folder_.keep_metrics(std::ssize(history_.periods));
+    folder_.keep_metrics(history_.periods.empty() ? 0 : history_.periods.back().epoch);  // some may have no line
     io::write_file(folder_.file("config.toml"), description_.toml());
     saved_ = Clock::now();
     if (description_.settings("output").flag("tensorboard"))
@@ -120,13 +122,15 @@ class OwnRunner {
       state.tensors.push_back(t);
     }
     run_.load_state(state);
-    progress_.say(fmt::format("going on after {} {}", info_.period, history_.periods.size()));
+    progress_.say(fmt::format("going on after {} {}", info_.period,
+                              history_.periods.empty() ? 0 : history_.periods.back().epoch));
   }
 
   bool train() {
     const double checkpoint_seconds = description_.settings("output").number("checkpoint_seconds");
     while (!run_.done()) {
       OwnPiece p = run_.work();
+      refuse_divergence(p);
       progress_.batch({p.period, p.piece, p.pieces, p.scores.loss, p.scores, 0, p.per_second});
       if (p.ended) after_period(*p.ended);
       const double since = std::chrono::duration<double>(Clock::now() - saved_).count();
@@ -134,6 +138,18 @@ class OwnRunner {
       if (options_.cancel != nullptr && *options_.cancel && !run_.done()) return false;
     }
     return true;
+  }
+
+  // Before anything of it is saved: the last checkpoint is of a run that can go on.
+  void refuse_divergence(const OwnPiece& p) {
+    if (std::isfinite(p.scores.loss)) return;
+    progress_.training(false);
+    throw Error(ErrorKind::kNumeric,
+                fmt::format("train: the loss is {} in {} {} — lower the learning rate, or clip gradients{}",
+                            p.scores.loss, info_.period, p.period,
+                            folder_.has(kCheckpoint)
+                                ? fmt::format("\n  To go on from the last checkpoint: {}", resume_command())
+                                : ""));
   }
 
   // Metrics first and the checkpoint last: what is killed in between is done again, and comes out the same.

@@ -1,7 +1,9 @@
 #include "ingot/recipe/seeds.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "ingot/base/error.h"
@@ -11,6 +13,10 @@ namespace ingot::recipe {
 
 double interquartile_mean(std::span<const double> values) {
   if (values.empty()) throw Error("interquartile mean: of no values");
+  for (size_t i = 0; i < values.size(); i++)  // they have no place in an order
+    if (std::isnan(values[i]))
+      throw Error(ErrorKind::kNumeric, "interquartile mean: result " + std::to_string(i + 1) + " of " +
+                                           std::to_string(values.size()) + " is no number — that run has failed");
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   const auto cut = static_cast<ptrdiff_t>(sorted.size() / 4);

@@ -49,6 +49,17 @@ constexpr std::array<Cube3::Turn, 12> Cube3::all_turns() {
 }
 constexpr std::array<Cube3::Turn, 12> Cube3::kTurns = Cube3::all_turns();
 
+bool Cube3::valid(const State& s) const {
+  uint32_t edges = 0, corners = 0;
+  for (size_t i = 0; i < 16; i++) {
+    const uint8_t e = s.edges[i], c = s.corners[i];
+    if (i < 12 ? e >= 32 : e != i) return false;
+    if (i < 8 ? c >= 24 : c != i) return false;
+    edges |= 1U << e % 16, corners |= 1U << (i < 8 ? c % 8 : c);
+  }
+  return edges == 0xFFFF && corners == 0xFFFF;
+}
+
 std::string_view Cube3::move_name(int move) const {
   constexpr std::string_view kNames[] = {"U", "U'", "R", "R'", "F", "F'", "D", "D'", "L", "L'", "B", "B'"};
   return kNames[move];

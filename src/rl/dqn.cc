@@ -124,7 +124,7 @@ void DqnUpdate::load(const nn::TrainingState& state) {
   for (const auto& [name, tensor] :
        {NamedTensor{"online", parameters_->values()}, {"target", target_parameters_->values()}, {"adam", adam_}})
     copy_into(tensor, saved_tensor(state, name, tensor));
-  updates_ = saved_integer(state, "updates");
+  updates_ = saved_count(state, "updates");
 }
 
 }  // namespace ingot::rl

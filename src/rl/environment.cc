@@ -36,7 +36,8 @@ void refuse_action(int64_t action, int64_t count) {
 
 void check_actions(std::span<const int64_t> actions, int64_t count) {
   int64_t signs = 0;  // negative as soon as an action is, or what it lacks to the last one
-  for (const int64_t a : actions) signs |= a | (count - 1 - a);
+  for (const int64_t a : actions)
+    signs |= a | static_cast<int64_t>(static_cast<uint64_t>(count - 1) - static_cast<uint64_t>(a));
   if (signs >= 0) return;
   for (size_t i = 0; i < actions.size(); i++)
     if (actions[i] < 0 || actions[i] >= count)

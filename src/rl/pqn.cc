@@ -68,7 +68,7 @@ void PqnUpdate::save(nn::TrainingState& state) const {
 void PqnUpdate::load(const nn::TrainingState& state) {
   copy_into(parameters_->values(), saved_tensor(state, "online", parameters_->values()));
   copy_into(adam_, saved_tensor(state, "adam", adam_));
-  updates_ = saved_integer(state, "updates");
+  updates_ = saved_count(state, "updates");
 }
 
 }  // namespace ingot::rl

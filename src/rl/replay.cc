@@ -91,13 +91,14 @@ void ReplayOrder::load(const nn::TrainingState& state, const std::string& name) 
   if (rows < 0 || rows > all_rows_ || next < 0 || next >= all_rows_ || (rows < all_rows_ && next != rows))
     throw Error(ErrorKind::kFile, "checkpoint: \"" + name + "\" cannot be such a ring of transitions");
   rows_ = rows, next_row_ = next;
-  draws_ = static_cast<uint64_t>(saved_integer(state, name + ".draws"));
+  draws_ = static_cast<uint64_t>(saved_count(state, name + ".draws"));
   largest_ = saved_real(state, name + ".largest");
+  if (!(largest_ >= 0 && std::isfinite(largest_))) refuse_saved("\"" + name + ".largest\" is no priority");
   std::vector<double> priorities(static_cast<size_t>(priorities_.size()));
   load_memory(state, name + ".priorities", std::as_writable_bytes(std::span(priorities)));
   for (int64_t i = 0; i < priorities_.size(); i++) {
     const double p = priorities[static_cast<size_t>(i)];
-    if (!(p >= 0 && std::isfinite(p)))
+    if (!(p >= 0 && std::isfinite(p)) || (options_.prioritised && i >= size() && p != 0))
       throw Error(ErrorKind::kFile, "checkpoint: \"" + name + "\" has no such priority");
     priorities_.set(i, p);
   }

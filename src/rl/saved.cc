@@ -8,20 +8,21 @@
 namespace ingot::rl {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
-  throw Error(ErrorKind::kFile, "checkpoint: " + what + " — it is of another run, or of other settings");
-}
-
 template <class T>
 T saved_number(const nn::TrainingState& state, const std::string& name) {
   const auto found = state.values.find(name);
-  if (found == state.values.end()) fail("there is no \"" + name + "\"");
+  if (found == state.values.end()) refuse_saved("there is no \"" + name + "\"");
   T value = 0;
-  if (!parse_number(found->second, value)) fail("\"" + name + "\" is no such number: \"" + found->second + "\"");
+  if (!parse_number(found->second, value))
+    refuse_saved("\"" + name + "\" is no such number: \"" + found->second + "\"");
   return value;
 }
 
 }  // namespace
+
+void refuse_saved(const std::string& what) {
+  throw Error(ErrorKind::kFile, "checkpoint: " + what + " — it is of another run, or of other settings");
+}
 
 void save_memory(nn::TrainingState& state, const std::string& name, std::span<const std::byte> memory) {
   state.tensors.push_back(
@@ -42,16 +43,22 @@ void save_number(nn::TrainingState& state, const std::string& name, double value
 int64_t saved_integer(const nn::TrainingState& state, const std::string& name) {
   return saved_number<int64_t>(state, name);
 }
+int64_t saved_count(const nn::TrainingState& state, const std::string& name) {
+  const int64_t count = saved_integer(state, name);
+  if (count < 0 || count > int64_t{1} << 40)
+    refuse_saved("\"" + name + "\" is " + std::to_string(count) + ", which no run has counted");
+  return count;
+}
 double saved_real(const nn::TrainingState& state, const std::string& name) { return saved_number<double>(state, name); }
 
 const Tensor& saved_tensor(const nn::TrainingState& state, const std::string& name, const Tensor& like) {
   for (const NamedTensor& t : state.tensors) {
     if (t.name != name) continue;
     if (t.tensor.dtype() != like.dtype() || !(t.tensor.shape() == like.shape()))
-      fail("\"" + name + "\" is " + describe(t.tensor) + ", not " + describe(like));
+      refuse_saved("\"" + name + "\" is " + describe(t.tensor) + ", not " + describe(like));
     return t.tensor;
   }
-  fail("there is no \"" + name + "\"");
+  refuse_saved("there is no \"" + name + "\"");
 }
 
 }  // namespace ingot::rl

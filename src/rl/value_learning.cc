@@ -89,7 +89,7 @@ void ValueUpdate::load(const nn::TrainingState& state) {
   const auto load = [&](const char* name, const Tensor& to) { copy_into(to, saved_tensor(state, name, to)); };
   load("online", parameters_->values()), load("adam", adam_);
   if (target_parameters_ != nullptr) load("target", target_parameters_->values());
-  updates_ = saved_integer(state, "updates");
+  updates_ = saved_count(state, "updates");
 }
 
 }  // namespace ingot::rl

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "ingot/base/error.h"
@@ -15,6 +16,8 @@ TEST(Seeds, TheInterquartileMeanLeavesTheEndsOut) {
             4.5);  // two of ten at each end
   EXPECT_EQ(interquartile_mean(std::vector<double>{3}), 3);
   EXPECT_THROW(interquartile_mean({}), Error);
+  EXPECT_THROW(interquartile_mean(std::vector<double>{1, NAN, 3}), Error);
+  EXPECT_THROW(bootstrap_interval(std::vector<double>{1, NAN, 3}), Error);
 }
 
 // Of n numbers with deviation 1, the mean of the middle half spreads by about 1.1 / √n.

@@ -124,6 +124,48 @@ TEST(Search, KeepsItsLimits) {
   EXPECT_LE(ends(BidirectionalSearch<Cube2>(Cube2()), {.nodes = 500}).nodes, 500 + 6);
 }
 
+TEST(Search, NoSolutionIsLongerThanItMayBe) {
+  const auto keeps_to = [&](auto&& search) {
+    for (int moves = 0; moves <= 6; moves++)
+      for (uint64_t seed = 0; seed < 20; seed++) {
+        const Cube2::State state = scrambled(Cube2(), 1 + static_cast<int>(seed) % 7, {.seed = seed});
+        const Solution& s = search.solve(state, {.nodes = 3000, .moves = moves});
+        ASSERT_LE(s.moves.size(), static_cast<size_t>(moves));
+        if (distances()[Cube2().code(state)] > moves) ASSERT_FALSE(s.solved);
+      }
+    EXPECT_EQ(search.solve(Cube2().state(77), {.moves = -1}).solved, false);
+  };
+  keeps_to(GreedySearch<Cube2>(Cube2(), oracle()));
+  keeps_to(BeamSearch<Cube2>(Cube2(), oracle(2), {.width = 8}));
+  keeps_to(AStarSearch<Cube2>(Cube2(), oracle(2)));
+  keeps_to(TreeSearch<Cube2>(Cube2(), oracle(2)));
+  keeps_to(BidirectionalSearch<Cube2>(Cube2()));
+  const Cube2::State near = scrambled(Cube2(), 3, {.seed = 4});  // as long as it may be is allowed
+  EXPECT_EQ(TreeSearch<Cube2>(Cube2(), oracle()).solve(near, {.moves = 3}).moves.size(),
+            distances()[Cube2().code(near)]);
+}
+
+TEST(Search, ABeamEndsWithinALevel) {
+  BeamSearch<Cube2> beam(Cube2(), oracle(3), {.width = 1 << 20});
+  const Solution& s = beam.solve(Cube2().state(2'000'001), {.nodes = 5000});
+  EXPECT_EQ(s.end, SearchEnd::kNodes);
+  EXPECT_LE(s.nodes, 5000 + 6);
+}
+
+TEST(Search, ValuesAreAskedForInBatchesAndOnlyInTime) {
+  int64_t most = 0, asked = 0;
+  const auto counting = [&](std::span<const Cube2::State> states, std::span<float> values) {
+    most = std::max(most, std::ssize(states)), asked += std::ssize(states);
+    oracle(3)(states, values);
+  };
+  BeamSearch<Cube2> beam(Cube2(), counting, {.width = 1 << 20});
+  beam.solve(Cube2().state(2'000'001), {.nodes = 60'000});
+  EXPECT_LE(most, 4096);
+  asked = 0;
+  EXPECT_EQ(beam.solve(Cube2().state(2'000'001), {.seconds = 1e-9}).end, SearchEnd::kSeconds);
+  EXPECT_EQ(asked, 0);
+}
+
 TEST(Search, ValuesThatAreNoNumbersAreFarAway) {
   const auto odd = [](std::span<const Cube2::State> states, std::span<float> values) {
     oracle()(states, values);

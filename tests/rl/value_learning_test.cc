@@ -80,6 +80,26 @@ TEST(ValueLearner, ValueIterationLearnsOneMoreThanTheBestNeighbour) {
   EXPECT_NEAR(learner.loss(), loss, 1e-4 * loss);
 }
 
+TEST(ValueLearner, OneUpdateTooMany) {
+  ValueOptions o = small();
+  o.walk_updates = 2, o.iteration_updates = 0;
+  ValueLearner<Cube2> learner(cube(), o);
+  learner.step(), learner.step();
+  EXPECT_THROW(learner.step(), Error);
+}
+
+// It cannot say what a state looks like.
+struct Invisible : Cube2 {
+  void hot(const State&, std::span<int32_t>) const { throw Error("Invisible: nothing to see"); }
+};
+
+TEST(ValueLearner, WhatAPuzzleThrowsOnAWorkerReachesTheCaller) {
+  ValueOptions o = small();
+  o.walks = 200, o.walk_updates = 2;
+  ValueLearner<Invisible> learner(Invisible(), o);
+  EXPECT_THROW(learner.step(), Error);
+}
+
 TEST(ValueLearner, AllocatesNothing) {
   ValueOptions o = small();
   o.walk_updates = 5'000, o.iteration_updates = 100'000;

@@ -1,6 +1,8 @@
 // Recipes that learn by playing: run, cancelled and gone on with to the bit, examined, refused with a sentence.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "ingot/base/error.h"
@@ -128,6 +130,45 @@ TEST_F(RlRecipes, RefuseWhatMakesNoSenseAndLeaveNoFolder) {
   EXPECT_NE(refusal("[agent]\ntype = \"dqn\"\n[environment]\ntype = \"cube2\"\nencoding = \"x\"\n").find("encoding"),
             std::string::npos);
   EXPECT_FALSE(fs::exists("/nowhere"));
+}
+
+TEST_F(RlRecipes, PeriodsShorterThanAStepLeaveTheirLinesWhenGoneOnWith) {
+  const auto recipe = [] {
+    return short_recipe("cartpole").set("agent.environments=16").set("train.steps=800").set("train.periods=200");
+  };
+  recipe().run(path("whole"));
+  Stopper first(20);
+  recipe().run(path("parts"), first, {.cancel = &first.cancel});
+  recipe::Progress silent;
+  const recipe::Run run = recipe::resume_run(path("parts"), {}, silent, {}, {&system()});
+  EXPECT_LT(run.history.size(), 200u) << "some are skipped";
+  const auto lines = [&](const char* name) {
+    const std::string text = io::read_file(path(name) + "/metrics.csv");
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  EXPECT_EQ(lines("parts"), lines("whole"));
+  EXPECT_EQ(lines("parts"), std::ssize(run.history) + 1);
+}
+
+TEST_F(RlRecipes, ALossThatIsNoNumberEndsTheRun) {
+  Stopper stop(2);
+  short_recipe("cartpole").set("agent.learning_starts=64").run(path("run"), stop, {.cancel = &stop.cancel});
+  const std::string file = path("run") + "/checkpoint.safetensors";
+  const io::SafeTensors saved = io::load_safetensors(file);
+  for (const NamedTensor& t : saved.tensors)
+    if (t.name == "online") *t.tensor.data<float>() = NAN;  // as too high a rate would leave it
+  io::save_safetensors(file, saved.tensors, saved.metadata);
+  const std::string before = io::read_file(file);
+  recipe::Progress silent;
+  try {
+    recipe::resume_run(path("run"), {}, silent, {}, {&system()});
+    FAIL() << "it went on";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::kNumeric) << e.what();
+    EXPECT_NE(std::string(e.what()).find("lower the learning rate"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(io::read_file(file), before) << "what cannot go on is not saved";
+  EXPECT_FALSE(fs::exists(path("run") + "/model.safetensors"));
 }
 
 TEST_F(RlRecipes, AGoneOnRunKeepsItsSettings) {

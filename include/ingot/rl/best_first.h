@@ -135,7 +135,8 @@ class TreeSearch : public Searcher<P> {
     seen_.clear(), nodes_.clear(), edges_.clear();
     solved_ = -1;
     node_of(start);
-    for (int idle = 0; !this->at_limit(); idle++) {  // rounds in which every way was blocked
+    if (limits.moves < 1) this->give_up(SearchEnd::kMoves);
+    for (int idle = 0; limits.moves > 0 && !this->at_limit(); idle++) {  // rounds in which every way was blocked
       constexpr int kPatience = 100;
       leaves_.clear(), fresh_.clear(), children_.clear(), paths_.clear();
       for (int64_t i = 0; i < options_.batch && solved_ < 0; i++) descend();
@@ -198,7 +199,8 @@ class TreeSearch : public Searcher<P> {
       Node& node = nodes_[static_cast<size_t>(at)];
       node.on_path = true, node.visits++;
       const int32_t edge = node.unrated ? -1 : choose(node);
-      if (edge < 0 || static_cast<int>(paths_.size() - first) >= this->limits_.moves) {
+      const auto moves = static_cast<int>(paths_.size() - first) + 2;  // to the neighbours of where the edge leads
+      if (edge < 0 || moves > this->limits_.moves) {
         at = -1;
         break;
       }

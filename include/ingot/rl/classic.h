@@ -2,12 +2,21 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "ingot/rl/environment.h"
 
 namespace ingot::rl {
+
+/// Every number of a state is one, and not larger than an episode can make it.
+template <size_t N>
+bool within(const std::array<float, N>& code, const std::array<float, N>& largest) {
+  for (size_t i = 0; i < N; i++)
+    if (!(std::abs(code[i]) <= largest[i])) return false;
+  return true;
+}
 
 /// CartPole-v1: keep a pole upright by pushing its cart left (0) or right (1). Reward 1 a step; over when the pole leans
 /// more than 12° or the cart leaves ±2.4; cut off after 500 steps. Observes position, velocity, angle, its velocity.
@@ -24,6 +33,11 @@ struct INGOT_API CartPole {
     return {static_cast<float>(x), static_cast<float>(velocity), static_cast<float>(angle), static_cast<float>(spin)};
   }
   void observe(const Code& code, std::span<float> out) const { std::copy(code.begin(), code.end(), out.begin()); }
+  void restore(const CartPole& kept) {
+    x = kept.x, velocity = kept.velocity, angle = kept.angle, spin = kept.spin;
+    steps = std::clamp(kept.steps, 0, limit);
+  }
+  bool valid(const Code& code) const { return within(code, {100, 100, 100, 100}); }
   static void step_many(std::span<CartPole> envs, const int64_t* actions, StepResult* results);
 };
 
@@ -41,6 +55,8 @@ struct INGOT_API Acrobot {
   StepResult step(int64_t action);
   Code code() const;
   void observe(const Code& code, std::span<float> out) const;
+  void restore(const Acrobot& kept) { state = kept.state, steps = std::clamp(kept.steps, 0, limit); }
+  bool valid(const Code& code) const { return within(code, {3.2F, 3.2F, 12.6F, 28.3F}); }  // π, π, 4 π, 9 π
 };
 
 /// MountainCar-v0: a car too weak for the slope must swing to reach the flag; push left (0), not (1), right (2). Reward
@@ -56,6 +72,10 @@ struct INGOT_API MountainCar {
   StepResult step(int64_t action);
   Code code() const { return {static_cast<float>(position), static_cast<float>(velocity)}; }
   void observe(const Code& code, std::span<float> out) const { std::copy(code.begin(), code.end(), out.begin()); }
+  void restore(const MountainCar& kept) {
+    position = kept.position, velocity = kept.velocity, steps = std::clamp(kept.steps, 0, limit);
+  }
+  bool valid(const Code& code) const { return within(code, {1.21F, 0.071F}); }
 };
 
 /// Cells to walk in: up (0), right (1), down (2), left (3). In its map "S" is a start (one of several is drawn), "G" the
@@ -73,6 +93,14 @@ struct INGOT_API GridWorld {
   StepResult step(int64_t action);
   Code code() const { return at_; }
   void observe(const Code& code, std::span<float> out) const;
+  /// A checkpoint keeps the episode; the map is this one's own.
+  struct Kept {
+    uint64_t seed;
+    int32_t at, steps;
+  };
+  Kept kept() const { return {seed_, at_, steps_}; }
+  void restore(const Kept& kept) { seed_ = kept.seed, at_ = kept.at, steps_ = std::clamp(kept.steps, 0, limit_); }
+  bool valid(const Code& code) const { return code >= 0 && code < observation_size(); }
 
  private:
   std::string cells_;

@@ -27,6 +27,7 @@ class INGOT_API Cube2 {
   explicit Cube2(CubeMetric metric = CubeMetric::kQuarter, CubeEncoding encoding = CubeEncoding::kFacelets);
 
   State solved() const { return {}; }
+  bool valid(const State& s) const { return s.permutation < 5040 && s.twist < 729; }
   bool is_solved(const State& s) const { return (s.permutation | s.twist) == 0; }
   int move_count() const { return moves_; }
   State apply(const State& s, int move) const {

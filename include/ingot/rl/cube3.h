@@ -28,6 +28,8 @@ class INGOT_API Cube3 {
   explicit Cube3(CubeEncoding encoding = CubeEncoding::kCubies) : encoding_(encoding) {}
 
   State solved() const { return {}; }
+  /// Every piece is there once. Whether turns lead there is not asked.
+  bool valid(const State& s) const;
   bool is_solved(const State& s) const {  // most often the first eight edges tell
     uint64_t first = 0;
     std::memcpy(&first, s.edges.data(), sizeof first);

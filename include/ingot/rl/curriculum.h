@@ -34,8 +34,11 @@ class Curriculum {
     save_number(state, name + ".episodes", episodes_), save_number(state, name + ".solved", solved_);
   }
   void load(const nn::TrainingState& state, const std::string& name) {
-    depth_ = saved_real(state, name + ".depth");
-    episodes_ = saved_integer(state, name + ".episodes"), solved_ = saved_integer(state, name + ".solved");
+    const double depth = saved_real(state, name + ".depth");
+    if (!(depth >= options_.start && depth <= std::max(options_.start, options_.end)))
+      refuse_saved("\"" + name + ".depth\" is not between where the curriculum starts and ends");
+    depth_ = depth;
+    episodes_ = saved_count(state, name + ".episodes"), solved_ = saved_count(state, name + ".solved");
   }
 
  private:
@@ -58,8 +61,7 @@ class PuzzleDqn final : public Agent {
     bool changed = false;
     for (const auto& t : dqn_.transitions())
       if (t.terminated || t.truncated) changed |= curriculum_.episode(t.terminated);
-    if (changed)
-      for (PuzzleEnv<P>& env : dqn_.environments().envs()) env.depth = static_cast<float>(curriculum_.depth());
+    if (changed) deepen();
   }
   AgentStatus status() const override {
     AgentStatus s = dqn_.status();
@@ -78,9 +80,13 @@ class PuzzleDqn final : public Agent {
   void load_state(const nn::TrainingState& state) override {
     dqn_.load_state(state);
     curriculum_.load(state, "curriculum");
+    deepen();
   }
 
  private:
+  void deepen() {
+    for (PuzzleEnv<P>& env : dqn_.environments().envs()) env.depth = static_cast<float>(curriculum_.depth());
+  }
   static PuzzleEnv<P> beginning(PuzzleEnv<P> env, const CurriculumOptions& curriculum) {
     env.depth = static_cast<float>(curriculum.start);
     return env;

@@ -125,7 +125,8 @@ class Dqn final : public Agent {
     return state;
   }
   void load_state(const nn::TrainingState& state) override {
-    update_.load(state), player_.load(state, "player"), replay_.load(state, "replay");
+    update_.load(state), player_.load(state, "player");
+    replay_.load(state, "replay", [this](const auto& t) { return valid_transition(env_, t); });
     td_loss_ = saved_real(state, "td_loss"), q_value_ = saved_real(state, "q_value");
   }
 

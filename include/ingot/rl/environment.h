@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "ingot/base/export.h"
 
@@ -50,6 +51,44 @@ template <class E>
 concept StepsMany = Environment<E> && requires(std::span<E> envs, const int64_t* actions, StepResult* results) {
   E::step_many(envs, actions, results);
 };
+
+/// What a checkpoint keeps of an environment: all of it, if it is plain data. Three hooks change that, each optional:
+///
+///   Kept kept() const;              // plain data that the rest of the episode depends on: for an environment that is not
+///                                   // plain data, or that looks at tables by an address
+///   void restore(const Kept& kept); // takes it over; settings, and tables, stay this environment's own
+///   bool valid(const Code&) const;  // false for what is no state of it. A file may hold anything: without this hook,
+///                                   // observe and step are given whatever it holds
+template <class E>
+auto kept_of(const E& env) {
+  if constexpr (requires { env.kept(); })
+    return env.kept();
+  else
+    return env;
+}
+template <class E>
+using KeptOf = decltype(kept_of(std::declval<const E&>()));
+
+/// An environment that a checkpoint can keep.
+template <class E>
+concept KeptEnvironment = Environment<E> && std::is_trivially_copyable_v<KeptOf<E>>;
+
+template <KeptEnvironment E>
+void restore_env(E& env, const KeptOf<E>& kept) {
+  if constexpr (requires { env.restore(kept); })
+    env.restore(kept);
+  else
+    env = kept;
+}
+
+/// False if the environment says that this is no state of it.
+template <Environment E>
+bool valid_code(const E& env, const typename E::Code& code) {
+  if constexpr (requires { env.valid(code); })
+    return env.valid(code);
+  else
+    return true;
+}
 
 /// An Error if an action is outside of [0, count): for `step` of environments of one's own.
 INGOT_API void refuse_action(int64_t action, int64_t count);

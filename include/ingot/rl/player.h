@@ -1,7 +1,10 @@
 // Environments and a network that plays in them: ε-greedily to learn, greedily to be judged.
 #pragma once
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +45,14 @@ void observe_row(const E& env, const typename E::Code& code, const Tensor& input
     env.observe(code, {input.data<float>() + static_cast<size_t>(row) * width, width});
 }
 
+/// False for a transition that this environment cannot have made: of those that come from a file.
+template <Environment E>
+bool valid_transition(const E& env, const Transition<typename E::Code>& t) {
+  const auto is_bool = [](const bool& b) { return std::bit_cast<uint8_t>(b) <= 1; };
+  return is_bool(t.terminated) && is_bool(t.truncated) && std::isfinite(t.reward) && t.action >= 0 &&
+         t.action < env.action_count() && valid_code(env, t.state) && valid_code(env, t.next);
+}
+
 /// The mean of the last episodes that ended.
 struct EpisodeMeans {
   int64_t episodes = 0;  // that have ended in all
@@ -56,6 +67,9 @@ class Player {
 
   Player(const E& env, int64_t n, QNet& net, uint64_t seed)
       : env_(env), envs_(env, n, seed), seed_(seed), input_(Tensor::empty(net.input().shape(n), net.input().dtype())) {
+    if (env.action_count() > std::numeric_limits<int16_t>::max())
+      throw Error("Player: " + std::to_string(env.action_count()) + " actions — a transition has room for " +
+                  std::to_string(std::numeric_limits<int16_t>::max()));
     const auto count = static_cast<size_t>(n);
     actions_.resize(count), results_.resize(count), chances_.resize(count), transitions_.resize(count);
     last_.resize(kMean), held_.resize(count);
@@ -111,9 +125,13 @@ class Player {
     return m;
   }
 
+  /// An Error if a checkpoint cannot keep such an environment (see KeptEnvironment).
   void save(nn::TrainingState& state, const std::string& name) {
     saved_.resize(envs_.saved_bytes());
-    envs_.save(saved_);
+    if constexpr (KeptEnvironment<E>)
+      envs_.save(saved_);
+    else
+      refuse_to_keep();
     save_memory(state, name + ".environments", saved_);
     save_memory(state, name + ".last_episodes", std::as_bytes(std::span(last_)));
     save_memory(state, name + ".held", std::as_bytes(std::span(held_)));
@@ -123,16 +141,27 @@ class Player {
   void load(const nn::TrainingState& state, const std::string& name) {
     saved_.resize(envs_.saved_bytes());
     load_memory(state, name + ".environments", saved_);
-    envs_.load(saved_);
+    if constexpr (KeptEnvironment<E>)
+      envs_.load(saved_);
+    else
+      refuse_to_keep();
     load_memory(state, name + ".last_episodes", std::as_writable_bytes(std::span(last_)));
     load_memory(state, name + ".held", std::as_writable_bytes(std::span(held_)));
-    vector_steps_ = saved_integer(state, name + ".vector_steps");
-    episodes_ = saved_integer(state, name + ".episodes");
+    for (const Held& h : held_)
+      if (h.left < 0 || h.action < 0 || h.action >= env_.action_count()) {
+        std::fill(held_.begin(), held_.end(), Held{});
+        refuse_saved("\"" + name + ".held\" has no such action");
+      }
+    vector_steps_ = saved_count(state, name + ".vector_steps");
+    episodes_ = saved_count(state, name + ".episodes");
   }
 
  private:
   static constexpr uint64_t kExploreStream = 0x6578706C6F7265;  // "explore"
   static constexpr int64_t kMean = 100;
+  [[noreturn]] static void refuse_to_keep() {
+    throw Error("Player: this environment cannot be saved — it is not plain data; give it kept() and restore()");
+  }
   struct Held {
     int64_t left = 0, action = 0;  // steps that a random action goes on for
   };

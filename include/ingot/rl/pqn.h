@@ -103,8 +103,13 @@ class Pqn final : public Agent {
   void load_state(const nn::TrainingState& state) override {
     update_.load(state), player_.load(state, "player");
     load_memory(state, "rollout", std::as_writable_bytes(std::span(rollout_)));
-    filled_ = static_cast<size_t>(std::clamp<int64_t>(saved_integer(state, "filled"), 0, options_.rollout - 1));
-    phases_ = saved_integer(state, "phases");
+    filled_ = static_cast<size_t>(std::min(saved_count(state, "filled"), options_.rollout - 1));
+    const std::span filled(rollout_.data(), filled_ * static_cast<size_t>(player_.size()));
+    if (!std::all_of(filled.begin(), filled.end(), [this](const auto& t) { return valid_transition(env_, t); })) {
+      filled_ = 0;
+      refuse_saved("\"rollout\" holds a transition that cannot be one");
+    }
+    phases_ = saved_count(state, "phases");
     td_loss_ = saved_real(state, "td_loss"), q_value_ = saved_real(state, "q_value");
   }
 

@@ -35,6 +35,9 @@ concept Puzzle = std::copyable<P> && std::is_trivially_copyable_v<typename P::St
   p.observe(s, out);  // writes all of `out`
 };
 
+/// A hook that a puzzle may have, `bool valid(const State&) const`: false for what is no state. States that come from a
+/// file are asked; without it, `apply` and `observe` are given whatever the file holds.
+
 template <class P>
 using CodeOf = std::remove_cvref_t<decltype(std::declval<const P&>().code(std::declval<const typename P::State&>()))>;
 
@@ -183,11 +186,18 @@ struct PuzzleEnv {
   void observe(const Code& code, std::span<float> out) const { puzzle.observe(code, out); }
   int64_t hot_count() const requires HotPuzzle<P> { return puzzle.hot_count(); }
   void hot(const Code& code, std::span<int32_t> out) const requires HotPuzzle<P> { puzzle.hot(code, out); }
-  /// What was saved, with this process's puzzle: another one's tables are elsewhere.
-  void restore(const PuzzleEnv& saved) {
-    const P own = puzzle;
-    *this = saved;
-    puzzle = own;
+  /// A checkpoint keeps the episode. The puzzle and how deep episodes begin are whoever's who goes on.
+  struct Kept {
+    Code state;
+    int32_t steps;
+  };
+  Kept kept() const { return {state, steps}; }
+  void restore(const Kept& kept) { state = kept.state, steps = std::clamp(kept.steps, 0, limit); }
+  bool valid(const Code& code) const {
+    if constexpr (requires { puzzle.valid(code); })
+      return puzzle.valid(code);
+    else
+      return true;
   }
 };
 

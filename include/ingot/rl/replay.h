@@ -55,6 +55,7 @@ class INGOT_API ReplayOrder {
   int64_t add_row();
   /// The slot of the transition that the same environment made next; -1 if it made none since.
   int64_t after(int64_t slot) const;
+  void forget() { rows_ = next_row_ = 0; }
   void save(nn::TrainingState& state, const std::string& name) const;
   void load(const nn::TrainingState& state, const std::string& name);
 
@@ -122,9 +123,16 @@ class Replay : public ReplayOrder {
     ReplayOrder::save(state, name);
     save_memory(state, name + ".transitions", std::as_bytes(std::span(transitions_)));
   }
-  void load(const nn::TrainingState& state, const std::string& name) {
+  /// valid(transition) says if one that a file holds can be one; an Error leaves nothing in the replay.
+  template <class Valid = bool (*)(const Transition<Code>&)>
+  void load(
+      const nn::TrainingState& state, const std::string& name,
+      const Valid& valid = [](const Transition<Code>&) { return true; }) {
     ReplayOrder::load(state, name);
     load_memory(state, name + ".transitions", std::as_writable_bytes(std::span(transitions_)));
+    if (std::all_of(transitions_.begin(), transitions_.begin() + size(), valid)) return;
+    forget();
+    refuse_saved("\"" + name + "\" holds a transition that cannot be one");
   }
 
  private:

@@ -17,6 +17,10 @@ INGOT_API void load_memory(const nn::TrainingState& state, const std::string& na
 INGOT_API void save_number(nn::TrainingState& state, const std::string& name, int64_t value);
 INGOT_API void save_number(nn::TrainingState& state, const std::string& name, double value);
 INGOT_API int64_t saved_integer(const nn::TrainingState& state, const std::string& name);
+/// A number of things that a run has counted: from 0 to 2⁴⁰, so that nothing overflows that goes on from it.
+INGOT_API int64_t saved_count(const nn::TrainingState& state, const std::string& name);
+/// Anything else that a checkpoint cannot hold: an Error with this sentence.
+[[noreturn]] INGOT_API void refuse_saved(const std::string& what);
 INGOT_API double saved_real(const nn::TrainingState& state, const std::string& name);
 /// The tensor of that name, of the type and shape of `like`.
 INGOT_API const Tensor& saved_tensor(const nn::TrainingState& state, const std::string& name, const Tensor& like);

@@ -60,7 +60,7 @@ class Searcher {
 
   /// True if there is nothing to search for.
   bool begin(const State& start, const SearchLimits& limits) {
-    start_ = start, limits_ = limits, began_ = now_ns();
+    start_ = start, limits_ = limits, began_ = now_ns(), calls_ = 0;
     solution_.solved = false, solution_.moves.clear(), solution_.nodes = 0;
     steps_.clear();
     if (!puzzle_.is_solved(start)) return false;
@@ -73,6 +73,11 @@ class Searcher {
     if (solution_.nodes >= limits_.nodes) return give_up(SearchEnd::kNodes);
     if (elapsed() >= limits_.seconds) return give_up(SearchEnd::kSeconds);
     return false;
+  }
+  /// The same for inner loops: it looks at nodes at every call, at the clock at every 256th.
+  bool at_limit_within() {
+    if (solution_.nodes >= limits_.nodes) return give_up(SearchEnd::kNodes);
+    return ++calls_ % 256 == 0 && at_limit();
   }
   bool give_up(SearchEnd why) {
     solution_.end = why, solution_.seconds = elapsed();
@@ -105,11 +110,16 @@ class Searcher {
     give_up(SearchEnd::kSolved);
   }
 
-  /// Estimates of all states. What is no number is as far away as can be.
+  /// Estimates of all states. What is no number is as far away as can be. When time is up it leaves the rest: at_limit
+  /// says so next.
   void evaluate(std::span<const State> states, std::vector<float>& values) {
     values.resize(states.size());
     if (states.empty()) return;
-    value_(states, values);
+    constexpr size_t kBatch = 4096;
+    for (size_t first = 0; first < states.size() && (first == 0 || elapsed() < limits_.seconds); first += kBatch) {
+      const size_t n = std::min(kBatch, states.size() - first);
+      value_(states.subspan(first, n), std::span(values).subspan(first, n));
+    }
     for (float& v : values)
       if (!std::isfinite(v)) v = std::numeric_limits<float>::max();
   }
@@ -118,7 +128,7 @@ class Searcher {
   ValuesOf<P> value_;
   SearchLimits limits_;
   State start_{};
-  int64_t began_ = 0;
+  int64_t began_ = 0, calls_ = 0;
   Solution solution_;
   std::vector<Step> steps_;
 };
@@ -191,7 +201,7 @@ class BeamSearch : public Searcher<P> {
     seen_.insert(this->puzzle_.code(start), 0);
     beam_.assign(1, {start, this->add_step(-1, -1)});
     for (int depth = 0; !this->at_limit(); depth++) {
-      if (depth == this->limits_.moves) {
+      if (depth >= this->limits_.moves) {
         this->give_up(SearchEnd::kMoves);
         break;
       }
@@ -200,6 +210,7 @@ class BeamSearch : public Searcher<P> {
         this->prove();
         break;
       }
+      if (stopped_) break;
       if (children_.empty()) {
         this->give_up(SearchEnd::kStuck);
         break;
@@ -218,7 +229,10 @@ class BeamSearch : public Searcher<P> {
   // All new neighbours of the beam; the step that solves it, or -1.
   int32_t expand() {
     children_.clear(), from_.clear();
+    stopped_ = false;
     for (const Place& place : beam_) {
+      stopped_ = this->at_limit_within();
+      if (stopped_) return -1;
       const int last = this->steps_[static_cast<size_t>(place.step)].move;
       for (int move = 0; move < this->puzzle_.move_count(); move++) {
         if (last >= 0 && move == this->puzzle_.inverse(last)) continue;
@@ -259,6 +273,7 @@ class BeamSearch : public Searcher<P> {
   std::vector<typename Searcher<P>::Step> from_;
   std::vector<float> values_;
   std::vector<int32_t> order_;
+  bool stopped_ = false;
 };
 
 /// Breadth-first from both ends at once, always on the side with fewer states: a shortest solution, without a value.
@@ -280,7 +295,7 @@ class BidirectionalSearch : public Searcher<P> {
     }
     // Nothing was missed before: the first place where both sides meet is on a shortest way.
     for (int depth = 0; !this->at_limit(); depth++) {
-      if (depth == this->limits_.moves) {
+      if (depth >= this->limits_.moves) {
         this->give_up(SearchEnd::kMoves);
         break;
       }
@@ -293,7 +308,7 @@ class BidirectionalSearch : public Searcher<P> {
         this->prove();
         break;
       }
-      if (out_of_nodes_) break;
+      if (stopped_) break;
     }
     return this->solution_;
   }
@@ -311,12 +326,10 @@ class BidirectionalSearch : public Searcher<P> {
   bool expand(size_t which) {
     Side &side = sides_[which], &other = sides_[1 - which];
     side.next.clear();
-    out_of_nodes_ = false;
+    stopped_ = false;
     for (const Place& place : side.border) {
-      if (this->solution_.nodes >= this->limits_.nodes) {
-        out_of_nodes_ = this->give_up(SearchEnd::kNodes);
-        return false;
-      }
+      stopped_ = this->at_limit_within();
+      if (stopped_) return false;
       for (int move = 0; move < this->puzzle_.move_count(); move++) {
         const State child = this->puzzle_.apply(place.state, move);
         const auto code = this->puzzle_.code(child);
@@ -343,7 +356,7 @@ class BidirectionalSearch : public Searcher<P> {
   }
 
   std::array<Side, 2> sides_;
-  bool out_of_nodes_ = false;
+  bool stopped_ = false;
 };
 
 }  // namespace ingot::rl

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "ingot/base/error.h"
 #include "ingot/base/export.h"
-#include "ingot/base/threads.h"
 #include "ingot/graph/plan.h"
 #include "ingot/nn/slab.h"
 #include "ingot/ops/functions.h"
@@ -21,6 +21,7 @@
 #include "ingot/rl/net.h"
 #include "ingot/rl/puzzle.h"
 #include "ingot/rl/saved.h"
+#include "ingot/rl/share_out.h"
 
 namespace ingot::rl {
 
@@ -47,9 +48,8 @@ NetInput puzzle_input(const P& puzzle) {
 template <Puzzle P>
 void observe_states(const P& puzzle, std::span<const typename P::State> states, const Tensor& input, int64_t row = 0) {
   const auto width = static_cast<size_t>(input.size(1));
-  parallel(states.size() >= 1024, [&](const Team& team) {
-    const auto [first, last] = team.share(static_cast<int64_t>(states.size()), 64);
-    for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); i++) {
+  share_out(states.size() >= 1024, static_cast<int64_t>(states.size()), 64, [&](size_t first, size_t last) {
+    for (size_t i = first; i < last; i++) {
       const size_t at = (i + static_cast<size_t>(row)) * width;
       if constexpr (HotPuzzle<P>)
         puzzle.hot(states[i], {input.data<int32_t>() + at, width});
@@ -105,8 +105,13 @@ class ValueLearner {
       label[i] = static_cast<float>(i % options.walk_length + 1);
   }
 
-  /// One update.
-  void step() { loss_ = update_.updates() < options_.walk_updates ? learn_walks() : learn_iteration(); }
+  /// One update; an Error if all have been made.
+  void step() {
+    if (updates() >= total_updates())
+      throw Error("ValueLearner::step: all " + std::to_string(total_updates()) +
+                  " updates have been made — ask for more walk_updates or iteration_updates");
+    loss_ = update_.updates() < options_.walk_updates ? learn_walks() : learn_iteration();
+  }
   int64_t updates() const { return update_.updates(); }
   int64_t total_updates() const { return options_.walk_updates + options_.iteration_updates; }
   double loss() const { return loss_; }
@@ -124,7 +129,7 @@ class ValueLearner {
   }
   void load_state(const nn::TrainingState& state) {
     update_.load(state);
-    walks_ = saved_integer(state, "walks"), states_seen_ = saved_integer(state, "states_seen");
+    walks_ = saved_count(state, "walks"), states_seen_ = saved_count(state, "states_seen");
     loss_ = saved_real(state, "loss");
   }
 
@@ -138,12 +143,11 @@ class ValueLearner {
   std::span<const State> walk(int64_t walks) {
     const std::span<State> states(walk_.data(), static_cast<size_t>(walks * options_.walk_length));
     const int64_t first = walks_;
-    parallel(states.size() >= 1024, [&](const Team& team) {
-      const auto [from, to] = team.share(walks);
+    share_out(states.size() >= 1024, walks, 1, [&](size_t from, size_t to) {
       const auto length = static_cast<size_t>(options_.walk_length);
-      const std::span<State> mine =
-          states.subspan(static_cast<size_t>(from) * length, static_cast<size_t>(to - from) * length);
-      random_walks(puzzle_, mine, static_cast<int>(length), {options_.seed, kWalkStream}, first + from);
+      const std::span<State> mine = states.subspan(from * length, (to - from) * length);
+      random_walks(puzzle_, mine, static_cast<int>(length), {options_.seed, kWalkStream},
+                   first + static_cast<int64_t>(from));
     });
     walks_ += walks;
     return states;

@@ -10,15 +10,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <exception>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "ingot/base/error.h"
 #include "ingot/base/tensor.h"
-#include "ingot/base/threads.h"
 #include "ingot/rl/environment.h"
+#include "ingot/rl/share_out.h"
 
 namespace ingot::rl {
 
@@ -112,25 +110,40 @@ class VectorEnv {
   std::span<E> envs() { return envs_; }
   std::span<const E> envs() const { return envs_; }
 
-  /// All that the next steps depend on, as bytes; load() goes on from there, to the bit. For environments that are
-  /// plain data.
+  /// All that the next steps depend on, as bytes; load() goes on from there, to the bit, given environments of the same
+  /// settings. What cannot have been saved is an Error, after which every environment is at its beginning.
   size_t saved_bytes() const { return sizeof(uint64_t) + envs_.size() * kSavedEach; }
-  void save(std::span<std::byte> out) const requires std::is_trivially_copyable_v<E> {
+  void save(std::span<std::byte> out) const requires KeptEnvironment<E> {
     check_saved_size(out.size());
     std::byte* at = out.data();
-    put(at, &seed_, 1), put(at, envs_.data(), envs_.size()), put(at, running_.data(), envs_.size());
+    put(at, &seed_, 1);
+    for (const E& env : envs_) {
+      const KeptOf<E> kept = kept_of(env);
+      put(at, &kept, 1);
+    }
+    put(at, running_.data(), envs_.size());
     put(at, finished_.data(), envs_.size()), put(at, episodes_.data(), envs_.size());
     put(at, last_.data(), envs_.size());
   }
-  void load(std::span<const std::byte> in) requires std::is_trivially_copyable_v<E> {
+  void load(std::span<const std::byte> in) requires KeptEnvironment<E> {
     check_saved_size(in.size());
     const std::byte* at = in.data();
     get(at, &seed_, 1);
-    for (E& env : envs_) restore(env, at);
+    for (E& env : envs_) {
+      KeptOf<E> kept = kept_of(env);
+      get(at, &kept, 1);
+      restore_env(env, kept);
+    }
     get(at, running_.data(), envs_.size());
     get(at, finished_.data(), envs_.size()), get(at, episodes_.data(), envs_.size());
     get(at, last_.data(), envs_.size());
-    for (size_t i = 0; i < envs_.size(); i++) codes_[i] = envs_[i].code();
+    for (size_t i = 0; i < envs_.size(); i++) {
+      codes_[i] = envs_[i].code();
+      if (valid(i)) continue;
+      reset();
+      throw Error(ErrorKind::kFile, "VectorEnv: what was saved of environment " + std::to_string(i) +
+                                        " cannot be one — the file is damaged, or of another environment");
+    }
   }
 
  private:
@@ -140,7 +153,7 @@ class VectorEnv {
   };
   static constexpr size_t kBlock = 64;    // environments that step together
   static constexpr size_t kAlone = 2048;  // up to so many, one thread is faster than a team
-  static constexpr size_t kSavedEach = sizeof(E) + 2 * sizeof(Episode) + sizeof(int64_t) + sizeof(Code);
+  static constexpr size_t kSavedEach = sizeof(KeptOf<E>) + 2 * sizeof(Episode) + sizeof(int64_t) + sizeof(Code);
 
   template <class T>
   static void put(std::byte*& at, const T* values, size_t n) {
@@ -152,14 +165,12 @@ class VectorEnv {
     std::memcpy(values, at, n * sizeof(T));
     at += n * sizeof(T);
   }
-  // An environment that looks at tables of its own takes over what was saved without them.
-  static void restore(E& env, const std::byte*& at) {
-    E saved = env;
-    get(at, &saved, 1);
-    if constexpr (requires { env.restore(saved); })
-      env.restore(saved);
-    else
-      env = saved;
+  // Of what came from a file: states that are some, counts that can go on.
+  bool valid(size_t i) const {
+    constexpr int64_t kMost = int64_t{1} << 40;
+    const auto counted = [](int64_t n) { return n >= 0 && n <= kMost; };
+    return valid_code(envs_[i], codes_[i]) && valid_code(envs_[i], last_[i]) && counted(running_[i].length) &&
+           counted(finished_[i].length) && counted(episodes_[i]);
   }
   void check_saved_size(size_t bytes) const {
     if (bytes != saved_bytes())
@@ -209,24 +220,10 @@ class VectorEnv {
     begin_episode(i);
   }
 
-  // Calls body(first, last) on every worker's share. What an environment throws, the caller sees: of the first
-  // environment, if there are several.
+  // Calls body(first, last) on every worker's share.
   template <class Body>
   void share_out(const Body& body) const {
-    if (envs_.size() <= kAlone) return body(size_t{0}, envs_.size());
-    std::mutex guard;
-    std::exception_ptr error;
-    int64_t thrower = size();
-    parallel(true, [&](const Team& team) {
-      const auto [first, last] = team.share(size(), kBlock);
-      try {
-        body(static_cast<size_t>(first), static_cast<size_t>(last));
-      } catch (...) {
-        const std::lock_guard lock(guard);
-        if (first < thrower) thrower = first, error = std::current_exception();
-      }
-    });
-    if (error) std::rethrow_exception(error);
+    rl::share_out(envs_.size() > kAlone, size(), kBlock, body);
   }
 
   uint64_t seed_;

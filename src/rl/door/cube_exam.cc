@@ -11,6 +11,7 @@
 #include "ingot/recipe/chart.h"
 #include "ingot/recipe/page.h"
 #include "ingot/rl/search.h"
+#include "ingot/rl/share_out.h"
 #include "ingot/rl/value_learning.h"
 
 namespace ingot::rl::door {
@@ -104,15 +105,14 @@ std::vector<float> values_of_states(const Cube2& cube, QNet& net) {
 std::vector<uint8_t> moves_of_values(const Cube2& cube, std::span<const float> values) {
   std::vector<uint8_t> moves(values.size());
   const uint32_t solved = cube.code(cube.solved());
-  parallel(true, [&](const Team& team) {
-    const auto [first, last] = team.share(std::ssize(values));
-    for (int64_t code = first; code < last; code++) {
+  share_out(true, std::ssize(values), 1, [&](size_t first, size_t last) {
+    for (size_t code = first; code < last; code++) {
       const Cube2::State s = cube.state(static_cast<uint32_t>(code));
       float least = std::numeric_limits<float>::infinity();
       for (int m = 0; m < cube.move_count(); m++) {
         const uint32_t to = cube.code(cube.apply(s, m));
         const float v = to == solved ? -std::numeric_limits<float>::infinity() : values[to];
-        if (v < least || m == 0) least = v, moves[static_cast<size_t>(code)] = static_cast<uint8_t>(m);
+        if (v < least || m == 0) least = v, moves[code] = static_cast<uint8_t>(m);
       }
     }
   });
@@ -126,10 +126,10 @@ DistanceTable beam_on_states(const Cube2& cube, std::span<const float> values, i
   };
   std::vector<DistanceTable> parts(static_cast<size_t>(threads()), empty_table(fmt::format("beam {}", width)));
   const std::vector<uint8_t>& distances = cube2_distances();
-  parallel(true, [&](const Team& team) {
+  const auto solve_part = [&](size_t which) {
     BeamSearch<Cube2> search(cube, look_up, {.width = width});
-    DistanceTable& part = parts[static_cast<size_t>(team.rank())];
-    for (int64_t i = team.rank(); i < n; i += team.size()) {
+    DistanceTable& part = parts[which];
+    for (auto i = static_cast<int64_t>(which); i < n; i += std::ssize(parts)) {
       const auto code = static_cast<uint32_t>(1 + i * (Cube2::kStates - 1) / n);
       const Solution& s = search.solve(cube.state(code), {.nodes = 1'000'000, .seconds = 1e9, .moves = 60});
       DistanceRow& row = part.rows[distances[code]];
@@ -138,6 +138,9 @@ DistanceTable beam_on_states(const Cube2& cube, std::span<const float> values, i
       row.solved++, row.moves += std::ssize(s.moves);
       row.optimal += std::ssize(s.moves) == distances[code] ? 1 : 0;
     }
+  };
+  share_out(true, std::ssize(parts), 1, [&](size_t first, size_t last) {
+    for (size_t which = first; which < last; which++) solve_part(which);
   });
   DistanceTable table = empty_table(parts[0].solver);
   for (const DistanceTable& part : parts)

@@ -62,6 +62,8 @@ int size_of_facelets(std::string_view text) {
 }
 
 TrainedCube load_trained_cube(const std::string& run) {
+  if (recipe::is_run(run) && !recipe::is_file(run + "/model.safetensors"))
+    throw Error("cube: " + in_quotes(run) + " is not finished — go on with it: `ingot train " + run + " --resume`");
   TrainedCube out{recipe::load_own_run(run, {&rl::system()}), {}};
   if (auto* knows = dynamic_cast<CubeRun*>(out.run.get())) out.knowledge = knows->knowledge();
   if (out.knowledge.size == 0)
