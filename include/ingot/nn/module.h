@@ -170,7 +170,8 @@ class INGOT_API Module {
  protected:
   Module() = default;
   Module(const Module& other);  // for clone(): an Error anywhere else
-  Module(Module&& other) noexcept : modes_(other.modes_), name_(std::move(other.name_)) {}  // both have modes
+  // Both have modes afterwards. NOLINTNEXTLINE(performance-move-constructor-init)
+  Module(Module&& other) noexcept : modes_(other.modes_), name_(std::move(other.name_)) {}
   Module& operator=(const Module&) = delete;
   Module& operator=(Module&& other) noexcept {
     modes_ = other.modes_;
