@@ -291,7 +291,7 @@ void Module::to(DType dtype) {
     throw Error(ErrorKind::kType, std::string("to: modules compute in f32 or f64, not in ") + ingot::name(dtype));
   replace_tensors(*this, [&](const Tensor& t, const std::string& path) {
     if (!is_float(t.dtype()) || t.dtype() == dtype) return Tensor();
-    const Tensor converted = ingot::to(t, dtype);
+    Tensor converted = ingot::to(t, dtype);
     mark_moved(t, path);
     return converted;
   });
