@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <limits>
 #include <memory>
 
 #include "cli/commands.h"
@@ -81,6 +82,8 @@ int train_seeds(const TrainOptions& o, const std::string& typed, const Systems& 
   for (const std::string& set : o.sets) first.set(set);
   const recipe::Description d = first.description();
   const int64_t seed = d.settings("train").integer("seed");
+  if (seed > std::numeric_limits<int64_t>::max() - o.seeds)
+    throw Error(fmt::format("train: there are no {} seeds from {} on — begin with a smaller one", o.seeds, seed));
   const std::string folder = o.out.empty() ? fmt::format("runs/{}-seeds", d.name) : o.out;
   std::vector<double> scores;
   for (int64_t i = 0; i < o.seeds; i++) {

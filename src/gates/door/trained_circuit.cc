@@ -95,7 +95,7 @@ gates::Exam exam_of(recipe::Job& job, const gates::Circuit& circuit, int64_t num
   if (!circuit.cell) return examine_classifier(job, circuit);
   const Settings s = job.description.settings("train");
   const BoardTask& task = *boards_of(job.data);
-  const RandomKey key{static_cast<uint64_t>(s.integer("seed") + s.integer_or("attempt", 0)),
+  const RandomKey key{static_cast<uint64_t>(s.integer("seed")) + static_cast<uint64_t>(s.integer_or("attempt", 0)),
                       kExamStream + static_cast<uint64_t>(number)};
   switch (task.kind) {
     case BoardTask::Kind::kLife: return gates::examine_life(circuit);
