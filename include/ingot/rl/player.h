@@ -1,7 +1,6 @@
 // Environments and a network that plays in them: ε-greedily to learn, greedily to be judged.
 #pragma once
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -48,7 +47,7 @@ void observe_row(const E& env, const typename E::Code& code, const Tensor& input
 /// False for a transition that this environment cannot have made: of those that come from a file.
 template <Environment E>
 bool valid_transition(const E& env, const Transition<typename E::Code>& t) {
-  const auto is_bool = [](const bool& b) { return std::bit_cast<uint8_t>(b) <= 1; };
+  const auto is_bool = [](const bool& b) { return *reinterpret_cast<const unsigned char*>(&b) <= 1; };
   return is_bool(t.terminated) && is_bool(t.truncated) && std::isfinite(t.reward) && t.action >= 0 &&
          t.action < env.action_count() && valid_code(env, t.state) && valid_code(env, t.next);
 }
