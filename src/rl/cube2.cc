@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <numeric>
+#include <vector>
 
 #include "rl/cubies.h"
 
@@ -114,9 +115,10 @@ std::string_view Cube2::move_name(int move) const {
   return kNames[move];
 }
 
-void Cube2::hot(const State& s, std::span<int32_t> out) const {
+void Cube2::hot(const State& seen, std::span<int32_t> out) const {
+  const State s = hides_symmetry() ? canonical(seen) : seen;
   const uint8_t *corners = tables_->corners[s.permutation], *twists = tables_->twists[s.twist];
-  if (encoding_ == CubeEncoding::kCubies) {
+  if (encoding_ != CubeEncoding::kFacelets) {
     for (int i = 0; i < 7; i++) out[static_cast<size_t>(i)] = i * 21 + corners[i] * 3 + twists[i];
     return;
   }
@@ -138,6 +140,17 @@ void Cube2::observe(const State& s, std::span<float> out) const {
 Cube2::State Cube2::symmetric(const State& s, int k) const {
   const Pieces p = pieces_of(*tables_, s);
   return state_of(mapped(k < 6 ? p : inverse_of(p), maps_of_held_corner()[static_cast<size_t>(k % 6)]));
+}
+
+Cube2::State Cube2::canonical(const State& s) const {
+  static const std::vector<uint32_t> codes = [this] {
+    std::vector<uint32_t> least(kStates, kStates);
+    for (uint32_t code = 0; code < kStates; code++)
+      if (least[code] == kStates)  // the first of its kind
+        for (int k = 0; k < symmetry_count(); k++) least[this->code(symmetric(state(code), k))] = code;
+    return least;
+  }();
+  return state(codes[code(s)]);
 }
 
 std::string Cube2::facelets(const State& s) const {

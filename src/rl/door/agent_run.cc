@@ -27,8 +27,10 @@ constexpr int64_t kPieceSteps = 64;                                 // of every 
 
 CubeEncoding encoding_of(const Settings& s) {
   const std::string& text = s.text("encoding");
-  if (text != "facelets" && text != "cubies") s.fail("encoding", "\"encoding\" is \"facelets\" or \"cubies\"");
-  return text == "facelets" ? CubeEncoding::kFacelets : CubeEncoding::kCubies;
+  if (text == "facelets") return CubeEncoding::kFacelets;
+  if (text == "cubies") return CubeEncoding::kCubies;
+  if (text != "canonical") s.fail("encoding", "\"encoding\" is \"facelets\", \"cubies\" or \"canonical\"");
+  return CubeEncoding::kCanonical;
 }
 
 PuzzleEnv<Cube2> at_depth(PuzzleEnv<Cube2> env, double depth) {
@@ -48,6 +50,9 @@ std::unique_ptr<Agent> make_agent(const Description& d) {
   if (env.type() == "acrobot") return make_agent(Acrobot{}, d);
   if (env.type() == "mountaincar") return make_agent(MountainCar{}, d);
   if (env.type() == "cube3") env.fail("type", "the 3 x 3 x 3 is learned by values — [agent] type = \"value\"");
+  if (encoding_of(env) == CubeEncoding::kCanonical)
+    env.fail("encoding",
+             "\"canonical\" shows how far states are, not which move is best — use it with [agent] type = \"value\"");
   const PuzzleEnv<Cube2> cube{.puzzle = Cube2(CubeMetric::kQuarter, encoding_of(env)),
                               .mixed = static_cast<float>(env.number("mixed")),
                               .limit = static_cast<int32_t>(env.integer("limit"))};

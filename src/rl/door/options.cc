@@ -68,7 +68,9 @@ const Choice kMountainCar{"mountaincar", "MountainCar-v0: swing to reach the fla
 const Choice kCube2{
     "cube2",
     "the 2 x 2 x 2 cube, six quarter turns",
-    {{"encoding", Kind::kText, "\"facelets\"", "what the network sees: facelets (24 of 144) or cubies (7 of 147)"},
+    {{"encoding", Kind::kText, "\"facelets\"",
+      "what the network sees: facelets (24 of 144), cubies (7 of 147), or canonical: cubies, the same for symmetric "
+      "states (values only)"},
      {"depth", Kind::kNumber, "4.0", "of dqn: random turns that an episode begins with, at first (3.4: 3 or 4)", 1,
       100},
      {"depth_end", Kind::kNumber, "4.0", "of dqn: and at last; it grows whenever enough are solved", 1, 100},
@@ -76,10 +78,11 @@ const Choice kCube2{
      {"depth_when", Kind::kNumber, "0.9", "of dqn: share of the last 100 episodes that must be solved for it", 0, 1},
      {"mixed", Kind::kNumber, "0.3", "of dqn: share of the episodes that begin nearer", 0, 1},
      {"limit", Kind::kInteger, "50", "of dqn: turns after which an episode is cut off", 1, 10000}}};
-const Choice kCube3{
-    "cube3",
-    "the 3 x 3 x 3 cube, twelve quarter turns; for values",
-    {{"encoding", Kind::kText, "\"cubies\"", "what the network sees: facelets (54 of 324) or cubies (20 of 480)"}}};
+const Choice kCube3{"cube3",
+                    "the 3 x 3 x 3 cube, twelve quarter turns; for values",
+                    {{"encoding", Kind::kText, "\"cubies\"",
+                      "what the network sees: facelets (54 of 324), cubies (20 of 480), or canonical: cubies, the same "
+                      "for symmetric states"}}};
 
 }  // namespace
 
