@@ -65,13 +65,13 @@ Cube2::State state_of(const Pieces& p) {
   return {rank_of(corners), twist_number(twists)};
 }
 
-// The six ways to place the faces that leave the held corner where it is.
-const std::array<FaceMap, 6>& maps_of_held_corner() {
-  static const std::array<FaceMap, 6> all = [] {
-    std::array<FaceMap, 6> kept{};
+// The six ways to place the cube that leave the held corner where it is.
+const std::array<Placement, 6>& placements_of_held_corner() {
+  static const std::array<Placement, 6> all = [] {
+    std::array<Placement, 6> kept{};
     size_t count = 0;
-    for (const FaceMap& map : face_maps())
-      if (map[0] < 3 && map[1] < 3 && map[2] < 3) kept[count++] = map;  // U, R and F stay among themselves
+    for (const Placement& p : placements())
+      if (p.faces[0] < 3 && p.faces[1] < 3 && p.faces[2] < 3) kept[count++] = p;  // U, R and F stay among themselves
     return kept;
   }();
   return all;
@@ -139,7 +139,7 @@ void Cube2::observe(const State& s, std::span<float> out) const {
 
 Cube2::State Cube2::symmetric(const State& s, int k) const {
   const Pieces p = pieces_of(*tables_, s);
-  return state_of(mapped(k < 6 ? p : inverse_of(p), maps_of_held_corner()[static_cast<size_t>(k % 6)]));
+  return state_of(placed(k < 6 ? p : inverse_of(p), placements_of_held_corner()[static_cast<size_t>(k % 6)]));
 }
 
 Cube2::State Cube2::canonical(const State& s) const {

@@ -103,7 +103,7 @@ void Cube3::observe(const State& s, std::span<float> out) const {
 
 Cube3::State Cube3::symmetric(const State& s, int k) const {
   const Pieces p = pieces_of(s);
-  return state_of(mapped(k < 48 ? p : inverse_of(p), face_maps()[static_cast<size_t>(k % 48)]));
+  return state_of(placed(k < 48 ? p : inverse_of(p), placements()[static_cast<size_t>(k % 48)]));
 }
 
 Cube3::State Cube3::canonical(const State& s) const {
