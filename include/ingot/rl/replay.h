@@ -104,10 +104,15 @@ class Replay : public ReplayOrder {
 
   /// The steps from this transition on: n of them, or fewer where the episode ends or nothing newer is there.
   Window<Code> window(int64_t slot) const {
+    return window(slot, [](const Transition<Code>& t) { return t.reward; });
+  }
+  /// The same with other rewards: reward_of(transition).
+  template <class Reward>
+  Window<Code> window(int64_t slot, const Reward& reward_of) const {
     const Transition<Code>* t = &(*this)[slot];
     Window<Code> w{t->state, t->next, 0, 0, t->action, 0};
     for (double share = 1;; t = &(*this)[slot]) {
-      w.reward += static_cast<float>(share * t->reward);
+      w.reward += static_cast<float>(share * reward_of(*t));
       share *= options().discount;
       w.next = t->next;
       w.discount = t->terminated ? 0 : static_cast<float>(share);

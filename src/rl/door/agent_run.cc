@@ -26,9 +26,7 @@ constexpr uint64_t kTestSeed = 0x74657374, kExamSeed = 0x6578616D;  // "test", "
 constexpr int64_t kPieceSteps = 64;                                 // of every environment
 
 CubeEncoding encoding_of(const Settings& s) {
-  const std::string& text = s.text("encoding");
-  if (text != "facelets" && text != "cubies") s.fail("encoding", "\"encoding\" is \"facelets\" or \"cubies\"");
-  return text == "facelets" ? CubeEncoding::kFacelets : CubeEncoding::kCubies;
+  return choice_of(s, "encoding", "facelets", "cubies") == 0 ? CubeEncoding::kFacelets : CubeEncoding::kCubies;
 }
 
 PuzzleEnv<Cube2> at_depth(PuzzleEnv<Cube2> env, double depth) {
@@ -43,7 +41,9 @@ std::unique_ptr<Agent> make_agent(const E& env, const Description& d) {
 }
 
 std::unique_ptr<Agent> make_agent(const Description& d) {
-  const Settings env = d.settings("environment");
+  const Settings env = d.settings("environment"), agent = d.settings("agent");
+  if (env.type() != "cube2" && agent.type() == "dqn" && agent.integer("pretrain") > 0)
+    agent.fail("pretrain", "only states of a puzzle have labels — \"pretrain\" is of cube2");
   if (env.type() == "cartpole") return make_agent(CartPole{}, d);
   if (env.type() == "acrobot") return make_agent(Acrobot{}, d);
   if (env.type() == "mountaincar") return make_agent(MountainCar{}, d);
@@ -51,12 +51,13 @@ std::unique_ptr<Agent> make_agent(const Description& d) {
   const PuzzleEnv<Cube2> cube{.puzzle = Cube2(CubeMetric::kQuarter, encoding_of(env)),
                               .mixed = static_cast<float>(env.number("mixed")),
                               .limit = static_cast<int32_t>(env.integer("limit"))};
-  if (d.settings("agent").type() == "pqn") return make_agent(at_depth(cube, env.number("depth_end")), d);
+  if (agent.type() == "pqn") return make_agent(at_depth(cube, env.number("depth_end")), d);
   return std::make_unique<PuzzleDqn<Cube2>>(cube, dqn_options(d),
                                             CurriculumOptions{.start = env.number("depth"),
                                                               .end = env.number("depth_end"),
                                                               .step = env.number("depth_step"),
-                                                              .when = env.number("depth_when")});
+                                                              .when = env.number("depth_when")},
+                                            pretrain_options(d));
 }
 
 class AgentRun final : public OwnRun, public CubeRun {
@@ -88,7 +89,7 @@ class AgentRun final : public OwnRun, public CubeRun {
   OwnPiece work() override {
     const int64_t before = agent_->status().steps, end = schedule_.piece_end(before);
     clock_.go_on();
-    while (agent_->status().steps < end) agent_->step();
+    for (int64_t i = 0; agent_->status().steps < end && i < kPieceSteps; i++) agent_->step();
     clock_.pause();
     AgentStatus s = agent_->status();
     steps_ += s.steps - before;
