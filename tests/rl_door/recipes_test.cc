@@ -10,6 +10,7 @@
 #include "ingot/recipe/model.h"
 #include "ingot/recipe/own_run.h"
 #include "ingot/recipe/recipe.h"
+#include "ingot/recipe/seeds.h"
 #include "ingot/rl/door.h"
 
 namespace ingot::rl {
@@ -111,6 +112,18 @@ TEST_F(RlRecipes, PqnIsAnAgentLikeAnyOther) {
                            "[train]\nsteps = 4096\nperiods = 2\ntest_episodes = 2\nexam_episodes = 2\n",
                            {&system()});
   EXPECT_EQ(r.run(path("pqn")).outcome, recipe::Outcome::kDone);
+}
+
+TEST_F(RlRecipes, ManySeedsAreBandsOverSteps) {
+  recipe::Progress silent;
+  const recipe::SeedsRun all = recipe::run_seeds(short_recipe("cartpole"), 3, path("seeds"), silent);
+  ASSERT_EQ(all.runs.size(), 3U);
+  EXPECT_TRUE(fs::exists(path("seeds") + "/seed-3/report.html"));
+  EXPECT_NE(io::read_file(path("seeds") + "/seeds.json").find("interquartile_mean"), std::string::npos);
+  const std::string page = io::read_file(path("seeds") + "/report.html");
+  for (const char* words : {"Episodic return", "Episodic length", "class=\"band train\"", "class=\"band test\"",
+                            "data-x=\"steps\"", "over 3 seeds"})
+    EXPECT_NE(page.find(words), std::string::npos) << words;
 }
 
 std::string refusal(const std::string& text) {

@@ -83,7 +83,9 @@ class AgentRun final : public OwnRun, public CubeRun {
             .metrics = metrics(),
             .test_name = "greedy",
             .period = "period",
-            .unit = "steps"};
+            .unit = "steps",
+            .axis = "steps",
+            .axis_per_period = steps_per_period()};
   }
 
   OwnPiece work() override {
@@ -128,9 +130,7 @@ class AgentRun final : public OwnRun, public CubeRun {
     report.verdict = {{fmt::format("{:.1f}", exam_.total), fmt::format("return of {} greedy episodes", exam_.episodes)},
                       {duration(seconds), fmt::format("for {} steps", grouped(schedule_.total()))},
                       {grouped(agent_->status().updates), "updates"}};
-    report.sections.push_back(
-        curves_section(history, metrics(), "td_loss",
-                       static_cast<double>(schedule_.total()) / static_cast<double>(schedule_.periods()), "steps"));
+    report.sections.push_back(curves_section(history, metrics(), "td_loss", steps_per_period(), "steps"));
     if (!cube_) return;
     report.sections.push_back(table_section(*cube_, tables_));
     constexpr int kTurns = 5, kNoChoice = 1;  // a beam of one: the network alone
@@ -139,6 +139,9 @@ class AgentRun final : public OwnRun, public CubeRun {
   }
 
  private:
+  double steps_per_period() const {
+    return static_cast<double>(schedule_.total()) / static_cast<double>(schedule_.periods());
+  }
   std::vector<std::string> metrics() const {  // CleanRL's names
     std::vector<std::string> names = {"charts/episodic_return", "charts/episodic_length", "charts/epsilon",
                                       "charts/SPS", "losses/q_values"};
