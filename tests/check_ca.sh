@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # check_ca.sh INGOT: automata from a recipe to a circuit that passed its exam; restarts, a run that goes on to the bit, pictures
 # that are none, and the viewer on terminals of any size.
+tests=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/checks.sh
 source "$(dirname "$0")/checks.sh" "$1"
 export INGOT_THREADS=1 # small work, and tests run side by side
@@ -144,59 +145,10 @@ refused "No such file" ca view nothing.json
 refused "no start" ca view life --start nowhere
 refused "write WIDTHxHEIGHT" ca view life --size 0x4 --frames 1
 refused "sides up to" ca view life --size 5000x4 --frames 1
-python3 - "$ingot" <<'PYTHON'
-import fcntl, os, pty, select, signal, struct, sys, termios, time
+PYTHONPATH=$tests python3 - "$ingot" <<'PYTHON'
+import signal, sys, terminal
 def view(rows, columns, keys, end=None):
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ["TERM"] = "xterm-256color"
-        time.sleep(0.05)
-        os.execv(sys.argv[1], [sys.argv[1], "ca", "view", "life", "--speed", "60"])
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    before = termios.tcgetattr(terminal)
-    seen = b""
-    def read(seconds):
-        nonlocal seen
-        until = time.time() + seconds
-        while time.time() < until:
-            if select.select([terminal], [], [], 0.02)[0]:
-                try:
-                    data = os.read(terminal, 65536)
-                except OSError:
-                    return
-                if not data:
-                    return
-                seen += data
-    for _ in range(100):
-        if b"\033[?1049h" in seen and b"step" in seen or columns < 10 and b"\033[J" in seen:
-            break
-        read(0.1)
-    for key in keys:
-        os.write(terminal, key)
-        read(0.08)
-    if end:
-        os.kill(pid, end)
-    read(0.3)
-    status = None
-    for _ in range(100):
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            break
-        read(0.05)
-        time.sleep(0.05)
-    else:
-        os.kill(pid, signal.SIGKILL)
-        raise AssertionError(f"{rows} x {columns}: it does not end")
-    read(1)  # what is left
-    try:
-        assert termios.tcgetattr(terminal)[3] == before[3], "the terminal is not as it was"
-    except termios.error:
-        pass
-    text = seen.decode("utf-8", "replace")
-    assert text.count("\033[?1049h") == 1 and text.rstrip().endswith("\033[?1049l"), repr(text[-80:])
-    assert text.rindex("\033[?25h") > text.rindex("\033[?25l")
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(status), text
+    return terminal.view([sys.argv[1], "ca", "view", "life", "--speed", "60"], rows, columns, keys, b"step", end)
 code, text = view(24, 80, [b" ", b"s", b".", b"\x1b[A", b"\x1b[D", b"d", b"\r", b"r", b"+", b"-", b" ", b"q"])
 assert code == 0 and "▀" in text and "paused" in text and "step 0" in text, (code, text[:300])
 for rows, columns in [(1, 1), (2, 3), (3, 20), (200, 300)]:

@@ -15,7 +15,7 @@ endif()
 if(INGOT_SHARED)
   add_test(NAME product/size COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_size.sh $<TARGET_FILE:ingot_shared> 6000000)
   add_test(NAME product/consumer
-           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/consumer ${CMAKE_CXX_COMPILER} ${INGOT_IO} ${INGOT_RECIPE})
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/consumer ${CMAKE_CXX_COMPILER} ${INGOT_IO} ${INGOT_RL} ${INGOT_RECIPE})
   set_tests_properties(product/size product/consumer PROPERTIES LABELS fast TIMEOUT 600)
   if(INGOT_GATES AND INGOT_RL AND INGOT_RECIPE)  # with all libraries there are
     ingot_product_test(exports fast 120 check_exports.py ${PROJECT_SOURCE_DIR}/include $<TARGET_FILE:ingot_shared> $<TARGET_FILE:ingot_io_shared>
@@ -37,6 +37,7 @@ if(INGOT_CLI)
   endif()
   if(INGOT_RL)
     ingot_product_test(cube fast 300 check_cube.sh $<TARGET_FILE:ingot>)
+    ingot_product_test(rl_killed_100_times slow 1200 check_rl_kills.py $<TARGET_FILE:ingot> 100)
   endif()
   ingot_product_test(train_killed_200_times slow 1200 check_train.sh $<TARGET_FILE:ingot> 200)
   ingot_product_test(report slow 1200 check_report.py $<TARGET_FILE:ingot>)

@@ -16,7 +16,7 @@ BUDGET = {
     "io": 2700,
     "gates": 9700,
     "rl": 9000,
-    "recipe": 6900,
+    "recipe": 7050,
     "cli": 2500,
 }
 

@@ -12,7 +12,9 @@
 #include "ingot/rl/environment.h"     // IWYU pragma: export
 #include "ingot/rl/notation.h"        // IWYU pragma: export
 #include "ingot/rl/pqn.h"             // IWYU pragma: export
+#include "ingot/rl/pretrain.h"        // IWYU pragma: export
 #include "ingot/rl/puzzle.h"          // IWYU pragma: export
+#include "ingot/rl/rewards.h"         // IWYU pragma: export
 #include "ingot/rl/search.h"          // IWYU pragma: export
 #include "ingot/rl/value_learning.h"  // IWYU pragma: export
 #include "ingot/rl/vector_env.h"      // IWYU pragma: export

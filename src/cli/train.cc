@@ -2,15 +2,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <csignal>
-#include <limits>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "ingot/base/error.h"
-#include "ingot/base/file.h"
 #include "ingot/recipe/recipe.h"
 #include "ingot/recipe/run_folder.h"
 #include "ingot/recipe/seeds.h"
@@ -66,43 +63,23 @@ int outcome_code(recipe::Outcome outcome) {
   return outcome == recipe::Outcome::kDone ? 0 : outcome == recipe::Outcome::kFailed ? kNo : kCancelled;
 }
 
-// The exam's result, else the score that decided which epoch is best.
-double score_of(const recipe::Run& run) {
-  if (!std::isnan(run.exam) || run.best() == nullptr) return run.exam;
-  const nn::Scores& s = run.best()->tested ? run.best()->test : run.best()->train;
-  return s.metrics.empty() ? s.loss : s.metrics[0];
-}
-
 // The same with seed after seed, each in a folder of its own; and what they say together.
 int train_seeds(const TrainOptions& o, const std::string& typed, const Systems& systems) {
   if (o.resume) throw Error("train: --seeds begins new runs — go on with one of them by its folder, without --seeds");
   TrainProgress progress(o.quiet ? Show::kQuiet : o.json ? Show::kJson : Show::kAuto);
-  const recipe::RunOptions options{.cancel = &cancelled, .command = typed};
-  Recipe first = Recipe::load(o.what, systems);
-  for (const std::string& set : o.sets) first.set(set);
-  const recipe::Description d = first.description();
-  const int64_t seed = d.settings("train").integer("seed");
-  if (seed > std::numeric_limits<int64_t>::max() - o.seeds)
-    throw Error(fmt::format("train: there are no {} seeds from {} on — begin with a smaller one", o.seeds, seed));
-  const std::string folder = o.out.empty() ? fmt::format("runs/{}-seeds", d.name) : o.out;
-  std::vector<double> scores;
-  for (int64_t i = 0; i < o.seeds; i++) {
-    Recipe one = first;
-    one.set(fmt::format("train.seed={}", seed + i));
-    const recipe::Run run = one.run(fmt::format("{}/seed-{}", folder, seed + i), progress, options);
-    if (run.outcome == recipe::Outcome::kCancelled) return kCancelled;
-    scores.push_back(score_of(run));
-  }
-  const double middle = recipe::interquartile_mean(scores);
+  Recipe what = Recipe::load(o.what, systems);
+  for (const std::string& set : o.sets) what.set(set);
+  const recipe::SeedsRun all =
+      recipe::run_seeds(what, o.seeds, o.out, progress, {.cancel = &cancelled, .command = typed});
+  if (all.outcome == recipe::Outcome::kCancelled) return kCancelled;
+  const std::vector<double> scores = all.scores();
   const recipe::Interval interval = recipe::bootstrap_interval(scores);
-  recipe::Value result = recipe::record({{"event", "seeds"}, {"first_seed", seed}, {"interquartile_mean", middle}});
-  result.set("low", interval.low), result.set("high", interval.high), result.set("scores", scores);
-  write_file(folder + "/seeds.json", recipe::to_json(result) + "\n");
-  progress.event(result);
   std::string each;
   for (const double score : scores) each += fmt::format(" {:.4g}", score);
-  progress.say(fmt::format("\n{} seeds from {}:{}, interquartile mean {:.4g}, 95 % interval {:.4g} to {:.4g}", o.seeds,
-                           seed, each, middle, interval.low, interval.high));
+  progress.say(
+      fmt::format("\n{} seeds from {}:{}, interquartile mean {:.4g}, 95 % interval {:.4g} to {:.4g}\nreport  {}",
+                  o.seeds, all.first_seed, each, recipe::interquartile_mean(scores), interval.low, interval.high,
+                  all.folder + "/report.html"));
   return 0;
 }
 

@@ -1,6 +1,7 @@
 // Sums of the rows of a table that indices name, a bag of them for each result, and their gradient. Indices are taken on
 // trust: the ops check them first.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 #include "ingot/base/threads.h"
@@ -22,6 +23,7 @@ void bag_sums(T* sums, const T* table, Indices indices, const Bags& bags, const 
 
 /// table[r] = Σ dy[b] over all b, e with indices[b, e] = r, added in order of b, then e.
 template <class T>
-void bag_gradient(T* table, const T* dy, Indices indices, const Bags& bags, const Team& team);
+void bag_gradient(T* table, const T* dy, Indices indices, const Bags& bags, void* scratch, const Team& team);
+size_t bag_gradient_scratch(const Bags& bags, int team_size);
 
 }  // namespace ingot::kernels

@@ -75,6 +75,21 @@ HWY_INLINE Moments<T> moments(const Runs& runs, const T* x, bool centred, double
   return {mean, static_cast<T>(1 / std::sqrt(variance + eps)), variance};
 }
 
+// Short rows are worked on four at a time, step by step: the sums of one do not wait for the square root of another.
+constexpr int64_t kRowsAtOnce = 4;
+inline int64_t rows_at_once(int64_t cols) { return cols <= 1024 ? kRowsAtOnce : 1; }
+
+template <class T>
+HWY_INLINE void row_moments(const RowNorm& norm, const T* x, int64_t rows, Moments<T>* m) {
+  const Runs row{1, norm.cols, 0};
+  const auto n = static_cast<double>(norm.cols);
+  for (int64_t r = 0; r < rows; ++r)
+    m[r].mean = norm.rms ? T(0) : static_cast<T>(fold_runs<SumOp>(row, x + r * norm.cols, T(0)) / n);
+  for (int64_t r = 0; r < rows; ++r)
+    m[r].variance = fold_runs<SquaredDifferenceOp>(row, x + r * norm.cols, m[r].mean) / n;
+  for (int64_t r = 0; r < rows; ++r) m[r].rstd = static_cast<T>(1 / std::sqrt(m[r].variance + norm.eps));
+}
+
 struct GradSums {
   double dy = 0, dy_xhat = 0;
 };
@@ -134,10 +149,13 @@ template <bool kWeight, bool kBias, class T>
 HWY_INLINE void normalise_rows(const RowNorm& norm, const T* x, const T* weight, const T* bias, T* y,
                                const Team& team) {
   const auto [first, last] = team.share(norm.rows);
-  for (int64_t r = first; r < last; ++r) {
-    const T* row = x + r * norm.cols;
-    const auto m = moments<T>({1, norm.cols, 0}, row, !norm.rms, norm.eps);
-    normalise_row<kWeight, kBias>(row, weight, bias, y + r * norm.cols, norm.cols, m, norm.relu);
+  const int64_t n = norm.cols, most = rows_at_once(n);
+  for (int64_t at = first; at < last; at += most) {
+    const int64_t rows = std::min(most, last - at);
+    Moments<T> m[kRowsAtOnce];
+    row_moments(norm, x + at * n, rows, m);
+    for (int64_t r = 0; r < rows; ++r)
+      normalise_row<kWeight, kBias>(x + (at + r) * n, weight, bias, y + (at + r) * n, n, m[r], norm.relu);
   }
 }
 
@@ -179,11 +197,17 @@ HWY_INLINE void grad_block(const RowNorm& norm, const RowNormGradients<T>& p, in
   const int64_t n = norm.cols;
   T* recent = sums + 2 * n;
   if (kSums) std::fill_n(sums, 4 * n, T(0));
+  Moments<T> m[kRowsAtOnce];
+  GradSums s[kRowsAtOnce];
   for (int64_t r = first; r < last; ++r) {
-    const auto m = moments<T>({1, n, 0}, p.x + r * n, !norm.rms, norm.eps);
-    const GradSums s = grad_sums(p.x + r * n, p.weight, p.dy + r * n, n, m);
-    const T mean_g = norm.rms ? T(0) : static_cast<T>(s.dy / static_cast<double>(n));
-    grad_row<kWeight, kSums>(p, r * n, n, m, mean_g, static_cast<T>(s.dy_xhat / static_cast<double>(n)), recent,
+    const int64_t k = (r - first) % rows_at_once(n);
+    if (k == 0) {
+      const int64_t rows = std::min(rows_at_once(n), last - r);
+      row_moments(norm, p.x + r * n, rows, m);
+      for (int64_t i = 0; i < rows; ++i) s[i] = grad_sums(p.x + (r + i) * n, p.weight, p.dy + (r + i) * n, n, m[i]);
+    }
+    const T mean_g = norm.rms ? T(0) : static_cast<T>(s[k].dy / static_cast<double>(n));
+    grad_row<kWeight, kSums>(p, r * n, n, m[k], mean_g, static_cast<T>(s[k].dy_xhat / static_cast<double>(n)), recent,
                              recent + n);
     if (kSums && ((r - first) % kRowsPerLevel == kRowsPerLevel - 1 || r + 1 == last)) {
       for (int64_t j = 0; j < 2 * n; ++j) sums[j] += recent[j];

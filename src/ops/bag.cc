@@ -109,13 +109,17 @@ INGOT_OP(embedding_bag_grad) = {
     .prepare = prepared<decode_rows>,
     .check = [](const Call& call) { require_index_range(call, 1, 0, call.params<int64_t>()); },
     .run =
-        [](const Call& call, const Tensor* out, void*, const Team& team) {
+        [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           const Tensor &dy = call.in(0), &indices = call.in(1);
           const kernels::Bags bags = bags_of(*out, indices, dy);
           if (out->dtype() == kF32)
-            kernels::bag_gradient(out->data<float>(), dy.data<float>(), indices_of(indices), bags, team);
+            kernels::bag_gradient(out->data<float>(), dy.data<float>(), indices_of(indices), bags, scratch, team);
           else
-            kernels::bag_gradient(out->data<double>(), dy.data<double>(), indices_of(indices), bags, team);
+            kernels::bag_gradient(out->data<double>(), dy.data<double>(), indices_of(indices), bags, scratch, team);
+        },
+    .scratch =
+        [](const Call& call, const Tensor* out, int team_size) {
+          return kernels::bag_gradient_scratch(bags_of(*out, call.in(1), call.in(0)), team_size);
         },
     .reference =
         [](const Call& call, const Tensor* out) {

@@ -41,7 +41,7 @@ std::string tick_text(double v, double step, bool as_percent) {
   const double size = std::max(std::fabs(v), step);
   std::string text;
   if (size >= 1e5 || step < 1e-4) {
-    text = fmt::format("{:.3g}", v);
+    text = fmt::format("{:.3g}", v + 0.0);
   } else {
     const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 6);
     text = fmt::format("{:.{}f}", v + 0.0, decimals);
@@ -75,10 +75,11 @@ std::vector<size_t> thinned(size_t n, int must) {
 Scale vertical_scale(const LineChart& c, std::vector<double>& ticks) {
   Range all, positive;
   for (const Series& s : c.series)
-    for (const double v : s.y) {
-      all.include(v);
-      if (v > 0) positive.include(v);
-    }
+    for (const std::vector<double>* values : {&s.y, &s.low, &s.high})
+      for (const double v : *values) {
+        all.include(v);
+        if (v > 0) positive.include(v);
+      }
   Scale y{all.low, all.high, kHeight - kBottom, kTop};
   if (c.may_be_log && !c.percent && !positive.empty() && all.low > 0 && positive.high / positive.low > 100) {
     y.log = true;
@@ -134,6 +135,18 @@ void draw_curve(Drawing& d, const LineChart& c, const Series& s, const Scale& x,
   if (!path.empty()) d.svg += fmt::format(R"(<path d="{}" class="curve {}"/>)", path, s.style);
 }
 
+// Forth along the upper edge and back along the lower one, without a gap.
+void draw_band(Drawing& d, const LineChart& c, const Series& s, const Scale& x, const Scale& y,
+               const std::vector<size_t>& kept) {
+  std::string forth, back;
+  for (const size_t i : kept) {
+    if (i >= s.low.size() || i >= s.high.size() || !y.shows(s.low[i]) || !y.shows(s.high[i])) continue;
+    forth += fmt::format("{}{:.1f} {:.1f}", forth.empty() ? "M" : "L", x(c.x[i]), y(s.high[i]));
+    back.insert(0, fmt::format("L{:.1f} {:.1f}", x(c.x[i]), y(s.low[i])));
+  }
+  if (!forth.empty()) d.svg += fmt::format(R"(<path d="{}{}Z" class="band {}"/>)", forth, back, s.style);
+}
+
 std::string value_text(double v, bool as_percent) { return as_percent ? percentage(v) : figure(v); }
 
 void draw_best(Drawing& d, const LineChart& c, const Scale& x, const Scale& y) {
@@ -152,6 +165,14 @@ void draw_best(Drawing& d, const LineChart& c, const Scale& x, const Scale& y) {
          fmt::format("best {} · {} {:g}", value_text(s.y[i], c.percent), c.x_name, c.x[i]));
 }
 
+// "0.97", or with its band "0.97 (0.95 to 0.98)".
+std::string point_text(const Series& s, size_t i, bool as_percent) {
+  std::string text = value_text(i < s.y.size() ? s.y[i] : std::nan(""), as_percent);
+  if (i < s.low.size() && i < s.high.size() && std::isfinite(s.low[i]) && std::isfinite(s.high[i]))
+    text += fmt::format(" ({} to {})", value_text(s.low[i], as_percent), value_text(s.high[i], as_percent));
+  return text;
+}
+
 // What the page's script shows under the pointer: places and texts.
 std::string hover_data(const LineChart& c, const Scale& x, const Scale& y, const std::vector<size_t>& kept) {
   const auto list = [&](auto&& item) {
@@ -168,7 +189,7 @@ std::string hover_data(const LineChart& c, const Scale& x, const Scale& y, const
     series += fmt::format("{}{{\"y\":{},\"t\":{}}}", series.empty() ? "" : ",", list([&](size_t i) {
                             return y.shows(at(i)) ? fmt::format("{:.1f}", y(at(i))) : std::string("null");
                           }),
-                          list([&](size_t i) { return fmt::format("\"{}\"", value_text(at(i), c.percent)); }));
+                          list([&](size_t i) { return fmt::format("\"{}\"", point_text(s, i, c.percent)); }));
   }
   return fmt::format("{{\"x\":{},\"l\":{},\"s\":[{}]}}",
                      list([&](size_t i) { return fmt::format("{:.1f}", x(c.x[i])); }),
@@ -239,6 +260,7 @@ std::string line_chart(const LineChart& c) {
   std::vector<double> x_ticks = nice_ticks(xs.low, xs.high, 7, true);
   draw_axes(d, x, y, x_ticks, y_ticks, c.percent, c.x_name);
   const std::vector<size_t> kept = thinned(c.x.size(), c.best);
+  for (const Series& s : c.series) draw_band(d, c, s, x, y, kept);
   for (const Series& s : c.series) draw_curve(d, c, s, x, y, kept);
   draw_best(d, c, x, y);
   d.svg += "<g class=\"pointer\">";

@@ -93,7 +93,7 @@ class OwnRunner {
     else
       cancelled();
     return {finished ? Outcome::kDone : Outcome::kCancelled, folder_.path(), history_.periods,
-            finished ? run_.exam_score() : NAN};
+            finished ? run_.exam_score() : NAN, info_};
   }
 
  private:

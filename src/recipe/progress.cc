@@ -16,10 +16,13 @@ Value scores_record(const nn::Scores& s, const std::vector<std::string>& metrics
 
 }  // namespace
 
+bool is_share(const std::string& name) {
+  return name == "accuracy" || name.starts_with("top") || name.ends_with("share");
+}
+
 std::string metric_text(const std::string& name, double value) {
-  const bool share = name == "accuracy" || name.starts_with("top") || name.ends_with("share");
   const std::string said = name.substr(name.rfind('/') + 1);  // TensorBoard's groups are for machines
-  return share ? fmt::format("{} {:.2f} %", said, 100 * value) : fmt::format("{} {:.4g}", said, value);
+  return is_share(name) ? fmt::format("{} {:.2f} %", said, 100 * value) : fmt::format("{} {:.4g}", said, value);
 }
 
 Value epoch_record(const nn::EpochResult& e, const std::vector<std::string>& metrics) {

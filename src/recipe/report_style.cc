@@ -55,6 +55,7 @@ svg .halo{fill:var(--ink);font-weight:600;paint-order:stroke;stroke:var(--card);
 .point{fill:var(--blue);fill-opacity:.55}
 .curve{fill:none;stroke-width:2.2;stroke-linejoin:round;stroke-linecap:round}
 .curve.train{stroke:var(--blue)}.curve.test{stroke:var(--copper)}.curve.plain{stroke:var(--soft)}
+.band{fill-opacity:.18}.band.train{fill:var(--blue)}.band.test{fill:var(--copper)}.band.plain{fill:var(--soft)}
 .dot.train{fill:var(--blue)}.dot.test{fill:var(--copper)}.dot.plain{fill:var(--soft)}
 .ring{fill:var(--card);stroke-width:2.4}.ring.train{stroke:var(--blue)}.ring.test{stroke:var(--copper)}
 .pointer{visibility:hidden;pointer-events:none}.cross{stroke:var(--soft);opacity:.5}

@@ -45,10 +45,12 @@ class OneRun {
   /// After kAgain.
   Description next() const { return kind_->next(); }
 
+  RunInfo info() const { return {job_.description.settings("train").integer("epochs"), names_, kind_->test_name()}; }
+
  private:
   void begin(bool resumed) {
     const Settings train = job_.description.settings("train");
-    progress_.begin({train.integer("epochs"), names_, kind_->test_name()});
+    progress_.begin(info());
     progress_.say(bold(printable(job_.description.name)) + "  " + printable(job_.data.about));
     progress_.say(fmt::format("{} parameters, folder {}", grouped(job_.model->parameter_count()), path()));
     if (!job_.batch_reason.empty())
@@ -210,7 +212,7 @@ Run run_job(std::unique_ptr<Job> job, RunFolder folder, Progress& progress, cons
   for (;; resumed = false) {
     OneRun run(*job, folder, progress, options);
     const Outcome outcome = run(resumed);
-    if (outcome != Outcome::kAgain) return {outcome, folder.path(), job->trainer->history()};
+    if (outcome != Outcome::kAgain) return {outcome, folder.path(), job->trainer->history(), NAN, run.info()};
     folder.forget_checkpoint();  // before config.toml says that the next one has begun
     auto next = std::make_unique<Job>(run.next());
     job = std::move(next);
@@ -222,6 +224,12 @@ Run run_job(std::unique_ptr<Job> job, RunFolder folder, Progress& progress, cons
 Description KindOfRun::next() const { throw Error(ErrorKind::kInternal, "recipe: this kind of job has no next run"); }
 
 const nn::EpochResult* Run::best() const { return nn::best_epoch(history); }
+
+double Run::score() const {
+  if (!std::isnan(exam) || best() == nullptr) return exam;
+  const nn::Scores& s = best()->tested ? best()->test : best()->train;
+  return s.metrics.empty() ? s.loss : s.metrics[0];
+}
 
 Recipe Recipe::parse(const std::string& name, std::string text, Systems systems) {
   Recipe out;

@@ -94,6 +94,16 @@ StepResult MountainCar::step(int64_t action) {
   return {.reward = -1, .terminated = there, .truncated = ++steps >= limit && !there};
 }
 
+double MountainCar::potential(const Code& code) const {
+  const double p = code[0], v = code[1];  // the slope pulls by 0.0025 cos 3p: a height of 0.0025 / 3 sin 3p
+  return (600 * v * v + sin_cos(3 * p).sin + 1) / 2;
+}
+
+uint64_t MountainCar::cell(const Code& code) const {
+  const auto part = [](double at) { return static_cast<uint64_t>(std::clamp(at * 32, 0.0, 31.0)); };
+  return 32 * part((code[0] + 1.2) / 1.8) + part((code[1] + 0.07) / 0.14);
+}
+
 GridWorld::GridWorld(std::vector<std::string> rows, double slip, float step_cost, int32_t limit)
     : limit_(limit), slip_(slip), step_cost_(step_cost) {
   if (rows.empty() || rows[0].empty()) throw Error("GridWorld: the map is empty");

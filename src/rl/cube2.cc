@@ -137,6 +137,13 @@ void Cube2::observe(const State& s, std::span<float> out) const {
   for (int64_t i = 0; i < hot_count(); i++) out[static_cast<size_t>(ones[static_cast<size_t>(i)])] = 1;
 }
 
+double Cube2::potential(const State& s) const {
+  const uint8_t *corners = tables_->corners[s.permutation], *twists = tables_->twists[s.twist];
+  int home = 0;
+  for (int i = 0; i < 7; i++) home += corners[i] == i && twists[i] == 0 ? 1 : 0;
+  return home / 7.0;
+}
+
 Cube2::State Cube2::symmetric(const State& s, int k) const {
   const Pieces p = pieces_of(*tables_, s);
   return state_of(placed(k < 6 ? p : inverse_of(p), placements_of_held_corner()[static_cast<size_t>(k % 6)]));

@@ -101,6 +101,13 @@ void Cube3::observe(const State& s, std::span<float> out) const {
   for (int64_t i = 0; i < hot_count(); i++) out[static_cast<size_t>(ones[static_cast<size_t>(i)])] = 1;
 }
 
+double Cube3::potential(const State& s) const {
+  int home = 0;
+  for (size_t i = 0; i < 12; i++) home += s.edges[i] == i ? 1 : 0;
+  for (size_t i = 0; i < 8; i++) home += s.corners[i] == i ? 1 : 0;
+  return home / 20.0;
+}
+
 Cube3::State Cube3::symmetric(const State& s, int k) const {
   const Pieces p = pieces_of(s);
   return state_of(placed(k < 48 ? p : inverse_of(p), placements()[static_cast<size_t>(k % 48)]));

@@ -1,5 +1,6 @@
 #include "ingot/rl/dqn.h"
 
+#include <cmath>
 #include <string>
 
 #include "ingot/base/error.h"
@@ -23,6 +24,7 @@ void check(const DqnOptions& o) {
           "epsilon is a chance, from 0 to 1");
   require(o.exploration > 0 && o.exploration <= 1, "exploration is a share of all steps, more than 0, up to 1");
   require(o.updates_per_step > 0 && o.learning_starts >= 0, "updates_per_step is more than 0");
+  require(std::isfinite(o.shaping) && o.bonus >= 0, "shaping is a number, bonus is 0 or more");
   require(o.hold >= 1, "hold is 1 (one random action at a time) or more");
   require(o.capacity >= o.batch, "the replay's capacity is at least a batch");
 }
@@ -104,10 +106,11 @@ float DqnUpdate::run() {
   const Tensor* inputs[] = {&batch_.state,  &batch_.next,     &batch_.action,
                             &batch_.reward, &batch_.discount, &batch_.weight};
   const float loss = plan_.run(inputs)[0].item<float>();
-  if (options_.copy_every > 0 && updates_ % options_.copy_every == 0)
-    copy_into(target_parameters_->values(), parameters_->values());
+  if (options_.copy_every > 0 && updates_ % options_.copy_every == 0) copy_to_target();
   return loss;
 }
+
+void DqnUpdate::copy_to_target() { copy_into(target_parameters_->values(), parameters_->values()); }
 
 std::span<const float> DqnUpdate::td_errors() const {
   return {plan_.output("td_error").data<float>(), static_cast<size_t>(options_.batch)};

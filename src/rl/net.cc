@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ingot/base/error.h"
+#include "ingot/nn/attention.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
 
@@ -20,6 +21,28 @@ nn::Sequential block(int64_t width, bool layer_norm) {
   return f;
 }
 
+// [n, tokens, width] to [n, width].
+class MeanOfTokens final : public nn::Layer {
+ public:
+  Tensor forward(const Tensor& x) override { return mean(x, {1}); }
+};
+
+// Indices to the mean of tokens that have seen each other. An index says where a sticker is as well as its colour, so
+// that positions need no rows of their own.
+void add_attention(nn::Sequential& trunk, const NetInput& input, const NetOptions& o) {
+  if (input.hot == 0)
+    throw Error(
+        "network: attention is over the inputs that are one, and this environment does not say which those are (hot) — "
+        "use plain layers");
+  if (o.blocks < 1 || o.heads < 1 || o.hidden[0] % o.heads != 0)
+    throw Error("network: " + std::to_string(o.blocks) + " blocks of attention with " + std::to_string(o.heads) +
+                " heads of tokens of " + std::to_string(o.hidden[0]) +
+                " — there must be one of each at least, and the heads must divide the width");
+  trunk.add(nn::Embedding(input.size, o.hidden[0]));
+  for (int64_t i = 0; i < o.blocks; i++) trunk.add(nn::TransformerBlock(o.hidden[0], o.heads));
+  trunk.add(nn::LayerNorm(o.hidden[0])).add(MeanOfTokens());
+}
+
 nn::Sequential make_trunk(const NetInput& input, const NetOptions& o) {
   if (o.hidden.empty()) throw Error("network: no hidden layer — give the width of one at least");
   for (const int64_t width : o.hidden)
@@ -29,7 +52,12 @@ nn::Sequential make_trunk(const NetInput& input, const NetOptions& o) {
   nn::Sequential trunk;
   int64_t in = input.size;
   for (const int64_t width : o.hidden) {
-    if (in == input.size && input.hot > 0 && trunk.size() == 0)
+    if (trunk.size() == 0 && o.kind == NetKind::kAttention) {
+      add_attention(trunk, input, o);
+      in = width;
+      continue;
+    }
+    if (trunk.size() == 0 && input.hot > 0)
       trunk.add(HotLinear(in, width));
     else
       trunk.add(nn::Linear(in, width));

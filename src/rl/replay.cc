@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 
 #include "ingot/base/error.h"
 #include "ingot/base/numbers.h"
@@ -25,9 +26,23 @@ int64_t rows_of(const ReplayOptions& o) {
 }  // namespace
 
 ReplayOrder::ReplayOrder(const ReplayOptions& options)
-    : options_(options), all_rows_(rows_of(options)), priorities_(options.prioritised ? capacity() : 1) {}
+    : options_(options), all_rows_(rows_of(options)), priorities_(1) {}
+
+void ReplayOrder::take_memory() {
+  if (!options_.prioritised || priorities_.size() == capacity()) return;
+  try {
+    priorities_ = SumTree(capacity());
+  } catch (const std::exception&) {
+    refuse_memory();
+  }
+}
+
+void ReplayOrder::refuse_memory() const {
+  throw Error("replay: there is no memory for " + std::to_string(capacity()) + " transitions — give it less capacity");
+}
 
 int64_t ReplayOrder::add_row() {
+  take_memory();
   const int64_t first = next_row_ * options_.environments;
   next_row_ = (next_row_ + 1) % all_rows_;
   rows_ = std::min(rows_ + 1, all_rows_);
@@ -78,7 +93,8 @@ void ReplayOrder::set_priorities(std::span<const int64_t> slots, std::span<const
   }
 }
 
-void ReplayOrder::save(nn::TrainingState& state, const std::string& name) const {
+void ReplayOrder::save(nn::TrainingState& state, const std::string& name) {
+  take_memory();
   save_number(state, name + ".rows", rows_);
   save_number(state, name + ".next_row", next_row_);
   save_number(state, name + ".draws", static_cast<int64_t>(draws_));
@@ -87,6 +103,7 @@ void ReplayOrder::save(nn::TrainingState& state, const std::string& name) const 
 }
 
 void ReplayOrder::load(const nn::TrainingState& state, const std::string& name) {
+  take_memory();
   const int64_t rows = saved_integer(state, name + ".rows"), next = saved_integer(state, name + ".next_row");
   if (rows < 0 || rows > all_rows_ || next < 0 || next >= all_rows_ || (rows < all_rows_ && next != rows))
     throw Error(ErrorKind::kFile, "checkpoint: \"" + name + "\" cannot be such a ring of transitions");

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# check.sh BUILD_DIR WORK_DIR CXX IO RECIPE: installs Ingot from BUILD_DIR, then builds and runs the consumer against the installed
-# tree, by CMake and by pkg-config, static and shared; with IO=ON, that of the files library, too; with RECIPE=ON, a system
-# of its own.
+# check.sh BUILD_DIR WORK_DIR CXX IO RL RECIPE: installs Ingot from BUILD_DIR, then builds and runs the consumer against the installed
+# tree, by CMake and by pkg-config, static and shared; with IO=ON, that of the files library, too; with RL=ON, an environment of
+# its own; with RECIPE=ON, a system of its own.
 set -euo pipefail
 source=$(cd "$(dirname "$0")" && pwd)
-build=$1 work=$2 cxx=$3 io=$4 recipe=$5
+build=$1 work=$2 cxx=$3 io=$4 rl=$5 recipe=$6
 rm -rf "$work"
 mkdir -p "$work"
 cmake --install "$build" --prefix "$work/first" >"$work/install.log"
@@ -24,10 +24,11 @@ expect() {  # expect KIND PROGRAM: it runs, and it is linked as KIND says
 }
 
 for kind in static shared; do
-  cmake -G Ninja -S "$source" -B "$work/$kind" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" -DINGOT_KIND=$kind -DINGOT_WITH_IO="$io" -DINGOT_WITH_RECIPE="$recipe" >"$work/$kind.log"
+  cmake -G Ninja -S "$source" -B "$work/$kind" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" -DINGOT_KIND=$kind -DINGOT_WITH_IO="$io" -DINGOT_WITH_RL="$rl" -DINGOT_WITH_RECIPE="$recipe" >"$work/$kind.log"
   cmake --build "$work/$kind" >>"$work/$kind.log" || { cat "$work/$kind.log"; exit 1; }
   expect $kind "$work/$kind/consumer"
   if [ "$io" = ON ]; then expect $kind "$work/$kind/consumer_io"; fi
+  if [ "$rl" = ON ]; then expect $kind "$work/$kind/consumer_rl"; fi
   if [ "$recipe" = ON ]; then expect $kind "$work/$kind/consumer_system"; fi
 done
 # Words of pkg-config's answers are options: splitting them is the point.
@@ -45,5 +46,13 @@ if [ "$io" = ON ]; then
   # shellcheck disable=SC2046
   "$cxx" -std=c++20 -static $(pkg-config --cflags ingot_io) "$source/io.cc" -o "$work/pc-io-static" $(pkg-config --static --libs ingot_io)
   expect static "$work/pc-io-static"
+fi
+if [ "$rl" = ON ]; then
+  # shellcheck disable=SC2046
+  "$cxx" -std=c++20 $(pkg-config --cflags ingot_rl) "$source/rl.cc" -o "$work/pc-rl-shared" $(pkg-config --libs ingot_rl)
+  expect shared "$work/pc-rl-shared"
+  # shellcheck disable=SC2046
+  "$cxx" -std=c++20 -static $(pkg-config --cflags ingot_rl) "$source/rl.cc" -o "$work/pc-rl-static" $(pkg-config --static --libs ingot_rl)
+  expect static "$work/pc-rl-static"
 fi
 if [ -x "$prefix/bin/ingot" ]; then "$prefix/bin/ingot" --version; fi

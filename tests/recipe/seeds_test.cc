@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "ingot/base/error.h"
+#include "ingot/recipe/chart.h"
 
 namespace ingot::recipe {
 namespace {
@@ -32,6 +34,54 @@ TEST(Seeds, TheIntervalHoldsTheMeanAndIsAsWideAsItShouldBe) {
   const Interval same = bootstrap_interval(std::vector<double>(10, 500.0));
   EXPECT_EQ(same.low, 500);
   EXPECT_EQ(same.high, 500);
+}
+
+Run run_of(double level) {
+  Run run;
+  run.info = {.metrics = {"charts/episodic_return"}, .test_name = "greedy", .axis = "steps", .axis_per_period = 250};
+  for (int64_t i = 1; i <= 4; i++)
+    run.history.push_back(
+        {.epoch = i,
+         .train = {.loss = i == 2 && level > 3 ? NAN : 1.0, .metrics = {level + static_cast<double>(i)}},
+         .test = {NAN, {level}},
+         .tested = true});
+  run.exam = level;
+  return run;
+}
+
+TEST(Seeds, CurvesAreBandsOverThem) {
+  SeedsRun all{.folder = "runs/x", .first_seed = 7};
+  for (const double level : {1.0, 2.0, 3.0, 4.0}) all.runs.push_back(run_of(level));
+  EXPECT_EQ(all.scores(), (std::vector<double>{1, 2, 3, 4}));
+  const std::string page = all.curves();
+  const auto count = [&](const std::string& what) {
+    int n = 0;
+    for (size_t at = page.find(what); at != std::string::npos; at = page.find(what, at + 1)) n++;
+    return n;
+  };
+  EXPECT_EQ(count("<figure"), 2);  // the return and the loss
+  EXPECT_EQ(count("class=\"band train\""), 2);
+  EXPECT_EQ(count("class=\"band test\""), 1) << "there is no loss of a test";
+  EXPECT_NE(page.find("Episodic return"), std::string::npos);
+  EXPECT_NE(page.find("data-x=\"steps\""), std::string::npos);
+  EXPECT_NE(page.find("[250,500,"), std::string::npos) << page;
+  EXPECT_NE(page.find("&quot;3.500 ("), std::string::npos) << "the middle of 2, 3, 4, 5, and its band";
+  EXPECT_NE(page.find("&quot;–"), std::string::npos) << "no loss where one run has none";
+}
+
+// A band is a closed path: forth along its upper edge, back along the lower one.
+TEST(Seeds, ABandIsDrawnAroundItsCurveAndFits) {
+  LineChart chart{.title = "x", .x = {1, 2, 3}};
+  chart.series.push_back({"a", "train", {1, 2, 3}, {0, 1, NAN}, {2, 300, 4}});
+  const std::string svg = line_chart(chart);
+  const size_t at = svg.find("class=\"band train\"");
+  ASSERT_NE(at, std::string::npos);
+  const std::string path = svg.substr(svg.rfind("<path", at), at - svg.rfind("<path", at));
+  EXPECT_EQ(std::count(path.begin(), path.end(), 'M'), 1);
+  EXPECT_EQ(std::count(path.begin(), path.end(), 'L'), 3) << "two points of three: " << path;
+  EXPECT_NE(path.find('Z'), std::string::npos);
+  EXPECT_NE(svg.find(">300<"), std::string::npos) << "the axis has room for it";
+  EXPECT_LT(at, svg.find("class=\"curve train\"")) << "the curve lies on it";
 }
 
 }  // namespace

@@ -8,6 +8,9 @@
 #include <random>
 
 #include "ingot/base/error.h"
+#include "ingot/rl/dqn.h"
+#include "tests/error_of.h"
+#include "tests/rl/corridor.h"
 
 namespace ingot::rl {
 namespace {
@@ -213,6 +216,22 @@ TEST(Replay, RefusesWhatCannotBe) {
   int64_t slot = 0;
   float weight = 0;
   EXPECT_THROW(empty.sample(1, std::span(&slot, 1), std::span(&weight, 1)), Error);
+}
+
+// Whoever only looks at what was learned needs none of it.
+TEST(Replay, TakesItsMemoryWithTheFirstTransition) {
+  for (const bool prioritised : {false, true}) {
+    const ReplayOptions huge{.capacity = int64_t{1} << 61, .prioritised = prioritised};  // more than there can be
+    Replay<int32_t> replay(huge);
+    EXPECT_EQ(replay.size(), 0);
+    const Transition<int32_t> t{1, 2, 0, 0, false, false};
+    EXPECT_REFUSED(replay.push({&t, 1}), "no memory for");
+    EXPECT_EQ(replay.size(), 0);
+  }
+  DqnOptions o{.net = {.hidden = {8}}, .capacity = int64_t{1} << 61};
+  Dqn<Corridor> agent({}, o);
+  EXPECT_EQ(agent.evaluate(4, 1).episodes, 4);
+  EXPECT_REFUSED(agent.step(), "no memory for");
 }
 
 }  // namespace

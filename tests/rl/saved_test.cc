@@ -79,6 +79,118 @@ TEST(SavedRun, StatesThatAreNone) {
   agent.step();
 }
 
+// Steps that a random action is held for: of actions that there are, and a number of them.
+TEST(SavedRun, HeldActionsThatAreNone) {
+  DqnOptions o = kDqn;
+  o.hold = 5, o.epsilon_end = 1;
+  const auto saved = [&] { return state_after(Dqn<CubeEnv>({}, o), 20); };
+  struct Held {
+    int64_t left, action;
+  };
+  Dqn<CubeEnv> agent({}, o);
+  const auto refuse = [&](const auto& change) {
+    nn::TrainingState bad = saved();
+    change_saved<Held>(bad, "player.held", sizeof(Held), change);  // of the second environment
+    EXPECT_REFUSED(agent.load_state(bad), "player.held");
+  };
+  refuse([](Held& h) { h.action = 6; });
+  refuse([](Held& h) { h.action = -1; });
+  refuse([](Held& h) { h.left = -1; });
+  agent.load_state(saved());
+  for (int i = 0; i < 10; i++) agent.step();
+}
+
+// What every environment has counted, behind their states: episodes under way and finished, and where the last ones ended.
+TEST(SavedRun, EpisodesThatCannotBe) {
+  using Kept = KeptOf<CubeEnv>;
+  const size_t running = 8 + 2 * sizeof(Kept), finished = running + 2 * sizeof(Episode),
+               episodes = finished + 2 * sizeof(Episode), last = episodes + 2 * sizeof(int64_t);
+  const auto refuse = [&]<class T>(size_t at, T*, const auto& change) {
+    nn::TrainingState bad = state_after(Dqn<CubeEnv>({}, kDqn), 20);
+    change_saved<T>(bad, "player.environments", at + sizeof(T), change);
+    Dqn<CubeEnv> agent({}, kDqn);
+    EXPECT_REFUSED(agent.load_state(bad), "environment 1");
+    agent.step();
+  };
+  constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+  Episode* const episode = nullptr;
+  int64_t* const count = nullptr;
+  Cube2::State* const state = nullptr;
+  refuse(running, episode, [](Episode& e) { e.length = -1; });
+  refuse(running, episode, [](Episode& e) { e.length = kHuge; });
+  refuse(finished, episode, [](Episode& e) { e.length = kHuge; });
+  refuse(episodes, count, [](int64_t& n) { n = -1; });
+  refuse(last, state, [](Cube2::State& s) { s.twist = 729; });
+}
+
+TEST(SavedRun, ARingThatIsNone) {
+  for (const auto& [name, value] : {std::pair{"replay.rows", "-1"},
+                                    {"replay.rows", "33"},
+                                    {"replay.next_row", "32"},
+                                    {"replay.next_row", "-1"},
+                                    {"replay.next_row", "3"},  // twenty rows of 32 are there: the next is the 21st
+                                    {"replay.largest", "nan"},
+                                    {"replay.largest", "-1"}}) {
+    nn::TrainingState bad = state_after(Dqn<CubeEnv>({}, kDqn), 20);
+    bad.values[name] = value;
+    Dqn<CubeEnv> agent({}, kDqn);
+    EXPECT_REFUSED(agent.load_state(bad), "replay");
+  }
+  for (const double p : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    nn::TrainingState bad = state_after(Dqn<CubeEnv>({}, kDqn), 20);
+    change_saved<double>(bad, "replay.priorities", 0, [&](double& first) { first = p; });
+    Dqn<CubeEnv> agent({}, kDqn);
+    EXPECT_REFUSED(agent.load_state(bad), "priority");
+  }
+}
+
+TEST(SavedRun, PretrainingThatNoRunHasCounted) {
+  const PretrainOptions pretrain{.updates = 10, .depth = 3};
+  const CurriculumOptions curriculum{.start = 1, .end = 3};
+  for (const char* count : {"-1", "x", "9223372036854775807"}) {
+    nn::TrainingState bad = state_after(PuzzleDqn<Cube2>({}, kDqn, curriculum, pretrain), 5);
+    bad.values["pretraining.updates"] = count;
+    PuzzleDqn<Cube2> agent({}, kDqn, curriculum, pretrain);
+    EXPECT_REFUSED(agent.load_state(bad), "pretraining.updates");
+  }
+  const nn::TrainingState none = state_after(PuzzleDqn<Cube2>({}, kDqn, curriculum), 5);
+  PuzzleDqn<Cube2> agent({}, kDqn, curriculum, pretrain);
+  EXPECT_REFUSED(agent.load_state(none), "pretraining.adam");
+}
+
+// A puzzle of one's own: a ring of places. What it says of its states is asked of files, whatever else it has not.
+struct Ring {
+  using State = int32_t;
+  State solved() const { return 0; }
+  bool is_solved(State s) const { return s == 0; }
+  int move_count() const { return 2; }
+  State apply(State s, int move) const { return (s + (move == 0 ? 1 : 9)) % 10; }
+  int inverse(int move) const { return 1 - move; }
+  std::string_view move_name(int move) const { return move == 0 ? "on" : "back"; }
+  uint32_t code(State s) const { return static_cast<uint32_t>(s); }
+  int64_t observation_size() const { return 1; }
+  void observe(State s, std::span<float> out) const { out[0] = static_cast<float>(s); }
+};
+struct CheckedRing : Ring {
+  bool valid(State s) const { return s >= 0 && s < 10; }
+};
+
+TEST(SavedRun, APuzzleIsAskedIfItCanSay) {
+  const auto bad = [](auto env) {
+    nn::TrainingState state = state_after(Dqn<decltype(env)>(env, kDqn), 20);
+    change_saved<Transition<int32_t>>(state, "replay.transitions", 0, [](auto& t) { t.state = 77; });
+    return state;
+  };
+  Dqn<PuzzleEnv<Ring>> any({}, kDqn);
+  any.load_state(bad(PuzzleEnv<Ring>{}));
+  Dqn<PuzzleEnv<CheckedRing>> checked({}, kDqn);
+  EXPECT_REFUSED(checked.load_state(bad(PuzzleEnv<CheckedRing>{})), "transition that cannot be one");
+  nn::TrainingState state = state_after(Dqn<PuzzleEnv<Cube3>>({}, kDqn), 20);
+  change_saved<Transition<Cube3::State>>(state, "replay.transitions", 0, [](auto& t) { t.next.edges[3] = 4; });
+  Dqn<PuzzleEnv<Cube3>> cube({}, kDqn);
+  EXPECT_REFUSED(cube.load_state(state), "transition that cannot be one");
+}
+
 TEST(SavedRun, APriorityOfWhatIsNotThere) {
   nn::TrainingState bad = state_after(Dqn<CubeEnv>({}, kDqn), 20);  // 40 of 64 transitions
   change_saved<double>(bad, "replay.priorities", 50 * sizeof(double), [](double& p) { p = 1e9; });

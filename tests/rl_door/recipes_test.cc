@@ -10,6 +10,7 @@
 #include "ingot/recipe/model.h"
 #include "ingot/recipe/own_run.h"
 #include "ingot/recipe/recipe.h"
+#include "ingot/recipe/seeds.h"
 #include "ingot/rl/door.h"
 
 namespace ingot::rl {
@@ -28,6 +29,13 @@ class RlRecipes : public ::testing::Test {
 };
 
 Recipe short_recipe(const std::string& name) {
+  if (name == "every switch")
+    return short_recipe("cube2-dqn")
+        .set("agent.shaping=0.5")
+        .set("agent.bonus=0.1")
+        .set("agent.pretrain=150")
+        .set("agent.labels=\"exact\"")
+        .set("agent.learning_starts=512");
   Recipe r = Recipe::load(name, {&system()});
   r.set("train.periods=4").set("output.checkpoint_seconds=0");
   if (name == "cube2") return r.set("agent.walk_updates=60").set("network.hidden=[32, 16]").set("agent.exam_states=20");
@@ -54,7 +62,7 @@ std::string weights_of(const std::string& run) {
 }
 
 TEST_F(RlRecipes, GoOnToTheBitWhereverTheyAreStopped) {
-  for (const char* name : {"cartpole", "cube2", "cube2-dqn"}) {
+  for (const char* name : {"cartpole", "cube2", "cube2-dqn", "every switch"}) {
     const recipe::Run whole = short_recipe(name).run(path("whole"));
     ASSERT_EQ(whole.outcome, recipe::Outcome::kDone) << name;
     EXPECT_EQ(whole.history.size(), 4u);
@@ -106,6 +114,18 @@ TEST_F(RlRecipes, PqnIsAnAgentLikeAnyOther) {
   EXPECT_EQ(r.run(path("pqn")).outcome, recipe::Outcome::kDone);
 }
 
+TEST_F(RlRecipes, ManySeedsAreBandsOverSteps) {
+  recipe::Progress silent;
+  const recipe::SeedsRun all = recipe::run_seeds(short_recipe("cartpole"), 3, path("seeds"), silent);
+  ASSERT_EQ(all.runs.size(), 3U);
+  EXPECT_TRUE(fs::exists(path("seeds") + "/seed-3/report.html"));
+  EXPECT_NE(io::read_file(path("seeds") + "/seeds.json").find("interquartile_mean"), std::string::npos);
+  const std::string page = io::read_file(path("seeds") + "/report.html");
+  for (const char* words : {"Episodic return", "Episodic length", "class=\"band train\"", "class=\"band test\"",
+                            "data-x=\"steps\"", "over 3 seeds"})
+    EXPECT_NE(page.find(words), std::string::npos) << words;
+}
+
 std::string refusal(const std::string& text) {
   try {
     Recipe::parse("mine.toml", text, {&system()}).run("/nowhere/run");
@@ -132,6 +152,15 @@ TEST_F(RlRecipes, RefuseWhatMakesNoSenseAndLeaveNoFolder) {
             std::string::npos);
   EXPECT_NE(refusal("[agent]\ntype = \"dqn\"\n[environment]\ntype = \"cube2\"\nencoding = \"x\"\n").find("encoding"),
             std::string::npos);
+  const std::string dqn = "[agent]\ntype = \"dqn\"\n", cartpole = "[environment]\ntype = \"cartpole\"\n",
+                    cube = "[environment]\ntype = \"cube2\"\n";
+  EXPECT_NE(refusal(dqn + "shaping = 1.0\n" + cartpole).find("potential"), std::string::npos);
+  EXPECT_NE(refusal(dqn + "bonus = 1.0\n" + cartpole).find("counted"), std::string::npos);
+  EXPECT_NE(refusal(dqn + "pretrain = 5\n" + cartpole).find("is of cube2"), std::string::npos);
+  EXPECT_NE(refusal(dqn + "labels = \"x\"\n" + cube).find("\"walks\" or \"exact\""), std::string::npos);
+  EXPECT_NE(refusal(dqn + cube + "[network]\nnet = \"x\"\n").find("\"layers\" or \"attention\""), std::string::npos);
+  EXPECT_NE(refusal(dqn + cartpole + "[network]\nnet = \"attention\"\n").find("does not say which"), std::string::npos);
+  EXPECT_NE(refusal(dqn + cube + "[network]\nnet = \"attention\"\nheads = 7\n").find("divide"), std::string::npos);
   EXPECT_FALSE(fs::exists("/nowhere"));
 }
 

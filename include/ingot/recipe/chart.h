@@ -8,9 +8,10 @@
 namespace ingot::recipe {
 
 struct Series {
-  std::string name;       // in the legend
-  std::string style;      // a class of the style sheet: "train", "test", "plain"
-  std::vector<double> y;  // NaN: no value here
+  std::string name;                         // in the legend
+  std::string style;                        // a class of the style sheet: "train", "test", "plain"
+  std::vector<double> y;                    // NaN: no value here
+  std::vector<double> low = {}, high = {};  // a band around it, where both are numbers
 };
 
 struct LineChart {

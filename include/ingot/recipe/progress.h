@@ -15,6 +15,8 @@ struct RunInfo {
   std::vector<std::string> metrics;                // names of the scores behind the loss
   std::string test_name = "test";                  // what people read before the scores of a test
   std::string period = "epoch", unit = "samples";  // what a line of scores is of, what is counted a second
+  std::string axis = "epoch";                      // what curves of scores go over,
+  double axis_per_period = 1;                      // and how much of that a line of scores is
 };
 
 /// Hears nothing and says nothing. All calls come from the thread that called run().
@@ -32,6 +34,8 @@ class INGOT_API Progress {
   virtual void training(bool) {}
 };
 
+/// Is the metric of that name a share, to be read as a percentage?
+INGOT_API bool is_share(const std::string& name);
 /// A metric as people read it: shares as percentages.
 INGOT_API std::string metric_text(const std::string& name, double value);
 /// An epoch as metrics.jsonl has it.

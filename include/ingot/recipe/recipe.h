@@ -31,8 +31,11 @@ struct INGOT_API Run {
   std::vector<nn::EpochResult> history;
   /// Of the exam of a kind that runs itself, else NaN.
   double exam = std::numeric_limits<double>::quiet_NaN();
+  RunInfo info = {};
   /// The best epoch (nn::best_epoch), whose weights model.safetensors holds; nullptr if none was finished.
   const nn::EpochResult* best() const;
+  /// What runs are compared by: the exam, else the score that decided which epoch is best.
+  double score() const;
 };
 
 class INGOT_API Recipe {

@@ -17,6 +17,7 @@ struct AgentStatus {
   double td_loss = 0, q_value = 0;  // of the last update: the loss, the mean value of the actions taken
   EpisodeMeans recent = {};         // episodes while learning
   double depth = 0;                 // of a curriculum
+  bool pretraining = false;         // it has not begun to play
 };
 
 class Agent {

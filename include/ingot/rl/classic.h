@@ -76,6 +76,10 @@ struct INGOT_API MountainCar {
     position = kept.position, velocity = kept.velocity, steps = std::clamp(kept.steps, 0, limit);
   }
   bool valid(const Code& code) const { return within(code, {1.21F, 0.071F}); }
+  /// For shaping: the energy, height and motion, from about 0 at rest in the valley to 1 where it is enough for the flag.
+  double potential(const Code& code) const;
+  /// For counting visits: one of 32 × 32.
+  uint64_t cell(const Code& code) const;
 };
 
 /// Cells to walk in: up (0), right (1), down (2), left (3). In its map "S" is a start (one of several is drawn), "G" the

@@ -56,6 +56,9 @@ class INGOT_API Cube2 {
   void observe(const State& s, std::span<float> out) const;
   void hot(const State& s, std::span<int32_t> out) const;
 
+  /// The share of the seven corners that are at home.
+  double potential(const State& s) const;
+
   /// The cube seen along its fixed corner's diagonal, turned by thirds and mirrored: six; and the inverse of each: as
   /// far from solved as it is.
   int symmetry_count() const { return 12; }

@@ -72,6 +72,9 @@ class INGOT_API Cube3 {
   void observe(const State& s, std::span<float> out) const;
   void hot(const State& s, std::span<int32_t> out) const;
 
+  /// The share of the twenty pieces that are at home.
+  double potential(const State& s) const;
+
   /// The cube rotated and mirrored in 48 ways, and the inverse of each: as far from solved as it is.
   int symmetry_count() const { return 96; }
   State symmetric(const State& s, int k) const;

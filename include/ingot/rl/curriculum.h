@@ -3,9 +3,11 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "ingot/rl/dqn.h"
+#include "ingot/rl/pretrain.h"
 #include "ingot/rl/puzzle.h"
 
 namespace ingot::rl {
@@ -52,11 +54,20 @@ class Curriculum {
 template <Puzzle P>
 class PuzzleDqn final : public Agent {
  public:
-  PuzzleDqn(PuzzleEnv<P> env, const DqnOptions& options, const CurriculumOptions& curriculum)
-      : curriculum_(curriculum), last_(env), dqn_(beginning(env, curriculum), options) {
+  PuzzleDqn(PuzzleEnv<P> env, const DqnOptions& options, const CurriculumOptions& curriculum,
+            const PretrainOptions& pretrain = {})
+      : curriculum_(curriculum),
+        pretrain_(pretrain),
+        seed_(options.seed),
+        last_(env),
+        dqn_(beginning(env, curriculum), options),
+        labels_(env, pretrain, options.discount, options.shaping) {
     last_.depth = static_cast<float>(curriculum.end), last_.mixed = 0;
+    if (pretrain.updates > 0) by_labels_.emplace(dqn_.learner(), options);
   }
+  /// Learns from labels, as often as is asked for; then plays.
   void step() override {
+    if (pretraining()) return learn_labels();
     dqn_.step();
     bool changed = false;
     for (const auto& t : dqn_.transitions())
@@ -65,7 +76,9 @@ class PuzzleDqn final : public Agent {
   }
   AgentStatus status() const override {
     AgentStatus s = dqn_.status();
-    s.depth = curriculum_.depth();
+    s.depth = curriculum_.depth(), s.pretraining = pretraining();
+    if (by_labels_) s.updates += by_labels_->updates();
+    if (s.pretraining) s.td_loss = label_loss_;
     return s;
   }
   EpisodeMeans evaluate(int64_t episodes, uint64_t seed) override {
@@ -75,15 +88,24 @@ class PuzzleDqn final : public Agent {
   nn::TrainingState state() override {
     nn::TrainingState state = dqn_.state();
     curriculum_.save(state, "curriculum");
+    if (by_labels_) by_labels_->save(state, "pretraining"), save_number(state, "label_loss", label_loss_);
     return state;
   }
   void load_state(const nn::TrainingState& state) override {
     dqn_.load_state(state);
     curriculum_.load(state, "curriculum");
+    if (by_labels_) by_labels_->load(state, "pretraining"), label_loss_ = saved_real(state, "label_loss");
     deepen();
   }
 
  private:
+  bool pretraining() const { return by_labels_ && by_labels_->updates() < pretrain_.updates; }
+  void learn_labels() {
+    const int64_t first = by_labels_->updates() * by_labels_->state().size(0);
+    labels_.fill(first, {seed_, kLabelStream}, by_labels_->state(), by_labels_->labels());
+    label_loss_ = by_labels_->run();
+    if (!pretraining()) dqn_.learner().copy_to_target();
+  }
   void deepen() {
     for (PuzzleEnv<P>& env : dqn_.environments().envs()) env.depth = static_cast<float>(curriculum_.depth());
   }
@@ -91,9 +113,15 @@ class PuzzleDqn final : public Agent {
     env.depth = static_cast<float>(curriculum.start);
     return env;
   }
+  static constexpr uint64_t kLabelStream = 0x6C6162656C;  // "label"
   Curriculum curriculum_;
+  PretrainOptions pretrain_;
+  uint64_t seed_;
   PuzzleEnv<P> last_;
   Dqn<PuzzleEnv<P>> dqn_;
+  PuzzleLabels<P> labels_;
+  std::optional<LabelUpdate> by_labels_;
+  double label_loss_ = 0;
 };
 
 }  // namespace ingot::rl

@@ -19,6 +19,7 @@
 #include "ingot/rl/net.h"
 #include "ingot/rl/player.h"
 #include "ingot/rl/replay.h"
+#include "ingot/rl/rewards.h"
 
 namespace ingot::rl {
 
@@ -28,6 +29,8 @@ struct DqnOptions {
   bool huber = true;               // the loss of an error: Huber's, else its square
   int64_t n_step = 3;              // rewards that a target adds up before it trusts the network
   double discount = 0.99;          // of a reward a step later
+  double shaping = 0;              // what the environment's potential is worth; 0: rewards are as they are
+  double bonus = 0;                // a step to a state that was visited n times earns bonus / √n more
   bool prioritised = true;         // replay by TD error, with importance weights in the loss
   double alpha = 0.6, beta = 0.4;  // of that; beta grows to 1
   double tau = 0.005;              // share by which the target network follows at every update,
@@ -67,6 +70,9 @@ class INGOT_API DqnUpdate {
 
   QNet& online() { return *online_; }
   QNet& target() { return *target_; }
+  ParameterSlab& parameters() { return *parameters_; }
+  /// The target network becomes a copy of the online one.
+  void copy_to_target();
   const Plan& plan() const { return plan_; }
   void save(nn::TrainingState& state) const;
   void load(const nn::TrainingState& state);
@@ -97,10 +103,16 @@ class Dqn final : public Agent {
                  .prioritised = options.prioritised,
                  .alpha = options.alpha,
                  .seed = options.seed}),
-        slots_(static_cast<size_t>(options.batch)) {}
+        slots_(static_cast<size_t>(options.batch)) {
+    if (options.shaping != 0 && !ShapedEnvironment<E>)
+      throw Error("dqn: shaping needs an environment that has a potential — give it potential(code), or leave it at 0");
+    if (options.bonus != 0 && !CountableEnvironment<E>)
+      throw Error("dqn: a bonus needs states that can be counted — give the environment cell(code), or leave it at 0");
+  }
 
   void step() override {
     player_.step(epsilon(), options_.hold);
+    count_visits();
     replay_.push(player_.transitions());
     while (update_.updates() < updates_due()) update();
   }
@@ -121,12 +133,14 @@ class Dqn final : public Agent {
   nn::TrainingState state() override {
     nn::TrainingState state;
     update_.save(state), player_.save(state, "player"), replay_.save(state, "replay");
+    if (options_.bonus != 0) visits_.save(state, "visits");
     save_number(state, "td_loss", td_loss_), save_number(state, "q_value", q_value_);
     return state;
   }
   void load_state(const nn::TrainingState& state) override {
     update_.load(state), player_.load(state, "player");
     replay_.load(state, "replay", [this](const auto& t) { return valid_transition(env_, t); });
+    if (options_.bonus != 0) visits_.load(state, "visits");
     td_loss_ = saved_real(state, "td_loss"), q_value_ = saved_real(state, "q_value");
   }
 
@@ -142,15 +156,32 @@ class Dqn final : public Agent {
     return learned_from < 0 ? 0 : static_cast<int64_t>(static_cast<double>(learned_from) * options_.updates_per_step);
   }
 
+  // Bonuses are those of now, whenever the step was made: what has become known is new no longer.
+  void count_visits() {
+    if constexpr (CountableEnvironment<E>)
+      if (options_.bonus != 0)
+        for (const auto& t : player_.transitions()) visits_.visit(cell_of(env_, t.next));
+  }
+  double reward_of(const Transition<typename E::Code>& t) const {
+    if constexpr (CountableEnvironment<E>)
+      if (options_.bonus != 0) return t.reward + options_.bonus * visits_.novelty(cell_of(env_, t.next));
+    return t.reward;
+  }
+  float return_of(const Window<typename E::Code>& w) const {
+    if constexpr (ShapedEnvironment<E>)
+      if (options_.shaping != 0) return shaped_reward(env_, w, options_.shaping);
+    return w.reward;
+  }
+
   void update() {
     const DqnUpdate::Batch& b = update_.batch();
     replay_.sample(line(options_.beta, 1, 1), slots_, {b.weight.template data<float>(), slots_.size()});
     for (size_t i = 0; i < slots_.size(); i++) {
-      const Window<typename E::Code> w = replay_.window(slots_[i]);
+      const Window<typename E::Code> w = replay_.window(slots_[i], [this](const auto& t) { return reward_of(t); });
       observe_row(env_, w.state, b.state, static_cast<int64_t>(i));
       observe_row(env_, w.next, b.next, static_cast<int64_t>(i));
       b.action.template data<int64_t>()[i] = w.action;
-      b.reward.template data<float>()[i] = w.reward;
+      b.reward.template data<float>()[i] = return_of(w);
       b.discount.template data<float>()[i] = w.discount;
     }
     update_.set_lr(static_cast<float>(line(options_.lr, options_.lr_end, 1)));
@@ -165,6 +196,7 @@ class Dqn final : public Agent {
   Player<E> player_;
   Replay<typename E::Code> replay_;
   std::vector<int64_t> slots_;
+  VisitCounts visits_;
   double td_loss_ = 0, q_value_ = 0;
 };
 

@@ -26,11 +26,17 @@ struct NetInput {
   DType dtype() const { return hot > 0 ? kI32 : kF32; }
 };
 
+/// Layers on all inputs at once; or each input that is one is a token (a sticker and its colour), tokens attend to each
+/// other, and layers see their mean.
+enum class NetKind : uint8_t { kLayers, kAttention };
+
 struct NetOptions {
-  std::vector<int64_t> hidden = {256, 128, 64};  // widths
+  std::vector<int64_t> hidden = {256, 128, 64};  // widths; of attention, the first is a token's
   bool layer_norm = true;                        // before each ReLU
   bool dueling = true;                           // value + advantage - mean advantage
   int64_t residual = 0;                          // blocks x + f(x) of two layers, of the last width
+  NetKind kind = NetKind::kLayers;
+  int64_t heads = 4, blocks = 2;  // of attention: the heads divide a token's width
 };
 
 /// Inputs to a value of each action, [n, actions].

@@ -36,7 +36,8 @@ concept Puzzle = std::copyable<P> && std::is_trivially_copyable_v<typename P::St
 };
 
 /// A hook that a puzzle may have, `bool valid(const State&) const`: false for what is no state. States that come from a
-/// file are asked; without it, `apply` and `observe` are given whatever the file holds.
+/// file are asked; without it, `apply` and `observe` are given whatever the file holds. Another, `double potential(const
+/// State&) const`: how promising a state looks, for shaping (rl/rewards.h).
 
 template <class P>
 using CodeOf = std::remove_cvref_t<decltype(std::declval<const P&>().code(std::declval<const typename P::State&>()))>;
@@ -192,6 +193,8 @@ struct PuzzleEnv {
   void observe(const Code& code, std::span<float> out) const { puzzle.observe(code, out); }
   int64_t hot_count() const requires HotPuzzle<P> { return puzzle.hot_count(); }
   void hot(const Code& code, std::span<int32_t> out) const requires HotPuzzle<P> { puzzle.hot(code, out); }
+  double potential(const Code& code) const requires requires(const P p, const Code c) { p.potential(c); }
+  { return puzzle.potential(code); }
   /// A checkpoint keeps the episode. The puzzle and how deep episodes begin are whoever's who goes on.
   struct Kept {
     Code state;

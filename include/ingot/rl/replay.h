@@ -9,6 +9,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -56,10 +57,12 @@ class INGOT_API ReplayOrder {
   /// The slot of the transition that the same environment made next; -1 if it made none since.
   int64_t after(int64_t slot) const;
   void forget() { rows_ = next_row_ = 0; }
-  void save(nn::TrainingState& state, const std::string& name) const;
+  [[noreturn]] void refuse_memory() const;
+  void save(nn::TrainingState& state, const std::string& name);
   void load(const nn::TrainingState& state, const std::string& name);
 
  private:
+  void take_memory();
   ReplayOptions options_;
   int64_t all_rows_, rows_ = 0, next_row_ = 0;  // a row is a transition of every environment
   uint64_t draws_ = 0;
@@ -93,10 +96,12 @@ class Replay : public ReplayOrder {
   static_assert(std::is_trivially_copyable_v<Code>, "replay: the code of a state is copied as bytes");
 
  public:
-  explicit Replay(const ReplayOptions& options) : ReplayOrder(options), transitions_(static_cast<size_t>(capacity())) {}
+  explicit Replay(const ReplayOptions& options) : ReplayOrder(options) {}
 
-  /// Takes a transition of every environment; the oldest ones make room.
+  /// Takes a transition of every environment; the oldest ones make room. The first push takes the memory for all: who
+  /// only looks at what was learned needs none of it.
   void push(std::span<const Transition<Code>> row) {
+    take_memory();
     const int64_t first = add_row();
     std::copy(row.begin(), row.end(), transitions_.begin() + first);
   }
@@ -104,10 +109,15 @@ class Replay : public ReplayOrder {
 
   /// The steps from this transition on: n of them, or fewer where the episode ends or nothing newer is there.
   Window<Code> window(int64_t slot) const {
+    return window(slot, [](const Transition<Code>& t) { return t.reward; });
+  }
+  /// The same with other rewards: reward_of(transition).
+  template <class Reward>
+  Window<Code> window(int64_t slot, const Reward& reward_of) const {
     const Transition<Code>* t = &(*this)[slot];
     Window<Code> w{t->state, t->next, 0, 0, t->action, 0};
     for (double share = 1;; t = &(*this)[slot]) {
-      w.reward += static_cast<float>(share * t->reward);
+      w.reward += static_cast<float>(share * reward_of(*t));
       share *= options().discount;
       w.next = t->next;
       w.discount = t->terminated ? 0 : static_cast<float>(share);
@@ -119,7 +129,8 @@ class Replay : public ReplayOrder {
   }
 
   /// All of it as bytes under `name`, and back; an Error if it does not fit.
-  void save(nn::TrainingState& state, const std::string& name) const {
+  void save(nn::TrainingState& state, const std::string& name) {
+    take_memory();
     ReplayOrder::save(state, name);
     save_memory(state, name + ".transitions", std::as_bytes(std::span(transitions_)));
   }
@@ -128,6 +139,7 @@ class Replay : public ReplayOrder {
   void load(
       const nn::TrainingState& state, const std::string& name,
       const Valid& valid = [](const Transition<Code>&) { return true; }) {
+    take_memory();
     ReplayOrder::load(state, name);
     load_memory(state, name + ".transitions", std::as_writable_bytes(std::span(transitions_)));
     if (std::all_of(transitions_.begin(), transitions_.begin() + size(), valid)) return;
@@ -136,6 +148,14 @@ class Replay : public ReplayOrder {
   }
 
  private:
+  void take_memory() {
+    if (!transitions_.empty()) return;
+    try {
+      transitions_.resize(static_cast<size_t>(capacity()));
+    } catch (const std::exception&) {  // std::bad_alloc, std::length_error
+      refuse_memory();
+    }
+  }
   std::vector<Transition<Code>> transitions_;
 };
 

@@ -45,7 +45,9 @@ std::unique_ptr<Agent> make_agent(const E& env, const Description& d) {
 }
 
 std::unique_ptr<Agent> make_agent(const Description& d) {
-  const Settings env = d.settings("environment");
+  const Settings env = d.settings("environment"), agent = d.settings("agent");
+  if (env.type() != "cube2" && agent.type() == "dqn" && agent.integer("pretrain") > 0)
+    agent.fail("pretrain", "only states of a puzzle have labels — \"pretrain\" is of cube2");
   if (env.type() == "cartpole") return make_agent(CartPole{}, d);
   if (env.type() == "acrobot") return make_agent(Acrobot{}, d);
   if (env.type() == "mountaincar") return make_agent(MountainCar{}, d);
@@ -56,12 +58,13 @@ std::unique_ptr<Agent> make_agent(const Description& d) {
   const PuzzleEnv<Cube2> cube{.puzzle = Cube2(CubeMetric::kQuarter, encoding_of(env)),
                               .mixed = static_cast<float>(env.number("mixed")),
                               .limit = static_cast<int32_t>(env.integer("limit"))};
-  if (d.settings("agent").type() == "pqn") return make_agent(at_depth(cube, env.number("depth_end")), d);
+  if (agent.type() == "pqn") return make_agent(at_depth(cube, env.number("depth_end")), d);
   return std::make_unique<PuzzleDqn<Cube2>>(cube, dqn_options(d),
                                             CurriculumOptions{.start = env.number("depth"),
                                                               .end = env.number("depth_end"),
                                                               .step = env.number("depth_step"),
-                                                              .when = env.number("depth_when")});
+                                                              .when = env.number("depth_when")},
+                                            pretrain_options(d));
 }
 
 class AgentRun final : public OwnRun, public CubeRun {
@@ -87,13 +90,15 @@ class AgentRun final : public OwnRun, public CubeRun {
             .metrics = metrics(),
             .test_name = "greedy",
             .period = "period",
-            .unit = "steps"};
+            .unit = "steps",
+            .axis = "steps",
+            .axis_per_period = steps_per_period()};
   }
 
   OwnPiece work() override {
     const int64_t before = agent_->status().steps, end = schedule_.piece_end(before);
     clock_.go_on();
-    while (agent_->status().steps < end) agent_->step();
+    for (int64_t i = 0; agent_->status().steps < end && i < kPieceSteps; i++) agent_->step();
     clock_.pause();
     AgentStatus s = agent_->status();
     steps_ += s.steps - before;
@@ -132,9 +137,7 @@ class AgentRun final : public OwnRun, public CubeRun {
     report.verdict = {{fmt::format("{:.1f}", exam_.total), fmt::format("return of {} greedy episodes", exam_.episodes)},
                       {duration(seconds), fmt::format("for {} steps", grouped(schedule_.total()))},
                       {grouped(agent_->status().updates), "updates"}};
-    report.sections.push_back(
-        curves_section(history, metrics(), "td_loss",
-                       static_cast<double>(schedule_.total()) / static_cast<double>(schedule_.periods()), "steps"));
+    report.sections.push_back(curves_section(history, metrics(), "td_loss", steps_per_period(), "steps"));
     if (!cube_) return;
     report.sections.push_back(table_section(*cube_, tables_));
     constexpr int kTurns = 5, kNoChoice = 1;  // a beam of one: the network alone
@@ -143,6 +146,9 @@ class AgentRun final : public OwnRun, public CubeRun {
   }
 
  private:
+  double steps_per_period() const {
+    return static_cast<double>(schedule_.total()) / static_cast<double>(schedule_.periods());
+  }
   std::vector<std::string> metrics() const {  // CleanRL's names
     std::vector<std::string> names = {"charts/episodic_return", "charts/episodic_length", "charts/epsilon",
                                       "charts/SPS", "losses/q_values"};

@@ -1,5 +1,9 @@
 #include "rl/door/options.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 namespace ingot::rl::door {
 namespace {
 
@@ -30,7 +34,15 @@ const Choice kDqn{
      {"epsilon_start", Kind::kNumber, "1.0", "chance of a random action,", 0, 1},
      {"epsilon_end", Kind::kNumber, "0.04", "to which it falls in a line", 0, 1},
      {"exploration", Kind::kNumber, "0.2", "over this share of all steps", 1e-6, 1},
-     {"hold", Kind::kInteger, "1", "steps that a random action is held for, at most", 1, 1e6}}};
+     {"hold", Kind::kInteger, "1", "steps that a random action is held for, at most", 1, 1e6},
+     {"shaping", Kind::kNumber, "0.0",
+      "of mountaincar and cube2: what their potential (energy, corners at home) is worth; changes no best policy", 0,
+      1000},
+     {"bonus", Kind::kNumber, "0.0",
+      "of mountaincar and cube2: a step to a state that was visited n times earns this / √n", 0, 1000},
+     {"pretrain", Kind::kInteger, "0", "of cube2: updates on labelled states before it plays", 0, kAny},
+     {"labels", Kind::kText, "\"walks\"",
+      "of pretrain: walks (a scramble is solved by taking it back) or exact (every state's distance)"}}};
 
 const Choice kPqn{"pqn",
                   "parallel Q-learning: many environments, λ-returns, no replay and no target network",
@@ -99,10 +111,14 @@ std::span<const Section> sections() {
        Change::kFixed},
       {"network",
        "what it values actions or states with",
-       {{"hidden", Kind::kIntegers, "[64, 64]", "widths of its layers", 1, 1e6},
+       {{"net", Kind::kText, "\"layers\"",
+         "layers, or attention: of cubes, stickers or pieces attend to each other before layers see their mean"},
+        {"hidden", Kind::kIntegers, "[64, 64]", "widths of its layers; of attention, the first is a sticker's", 1, 1e6},
         {"layer_norm", Kind::kBoolean, "true", "before each ReLU"},
         {"dueling", Kind::kBoolean, "true", "of dqn: a value, and advantages of actions around 0"},
-        {"residual", Kind::kInteger, "0", "blocks of two layers of the last width, added to their input", 0, 1000}},
+        {"residual", Kind::kInteger, "0", "blocks of two layers of the last width, added to their input", 0, 1000},
+        {"heads", Kind::kInteger, "4", "of attention; they divide a sticker's width", 1, 1000},
+        {"blocks", Kind::kInteger, "2", "of attention", 1, 1000}},
        {},
        nullptr,
        Change::kFixed},
@@ -118,11 +134,24 @@ std::span<const Section> sections() {
   return all;
 }
 
+int choice_of(const Settings& s, const char* key, const char* first, const char* second) {
+  const std::string& text = s.text(key);
+  if (text != first && text != second) s.fail(key, fmt::format("\"{}\" is \"{}\" or \"{}\"", key, first, second));
+  return text == second ? 1 : 0;
+}
+
 namespace {
 
 NetOptions net_options(const Description& d) {
   const Settings s = d.settings("network");
-  return {s.integers("hidden"), s.flag("layer_norm"), s.flag("dueling"), s.integer("residual")};
+  const bool attention = choice_of(s, "net", "layers", "attention") == 1;
+  return {.hidden = s.integers("hidden"),
+          .layer_norm = s.flag("layer_norm"),
+          .dueling = s.flag("dueling"),
+          .residual = s.integer("residual"),
+          .kind = attention ? NetKind::kAttention : NetKind::kLayers,
+          .heads = s.integer("heads"),
+          .blocks = s.integer("blocks")};
 }
 
 }  // namespace
@@ -134,6 +163,8 @@ DqnOptions dqn_options(const Description& d) {
           .huber = s.flag("huber"),
           .n_step = s.integer("n_step"),
           .discount = s.number("discount"),
+          .shaping = s.number("shaping"),
+          .bonus = s.number("bonus"),
           .prioritised = s.flag("prioritised"),
           .alpha = s.number("alpha"),
           .beta = s.number("beta"),
@@ -153,6 +184,14 @@ DqnOptions dqn_options(const Description& d) {
           .exploration = s.number("exploration"),
           .hold = s.integer("hold"),
           .seed = static_cast<uint64_t>(train.integer("seed"))};
+}
+
+PretrainOptions pretrain_options(const Description& d) {
+  const Settings s = d.settings("agent");
+  const bool exact = choice_of(s, "labels", "walks", "exact") == 1;
+  return {.updates = s.integer("pretrain"),
+          .labels = exact ? LabelSource::kExact : LabelSource::kWalks,
+          .depth = static_cast<int64_t>(std::ceil(d.settings("environment").number("depth_end")))};
 }
 
 PqnOptions pqn_options(const Description& d) {

@@ -5,13 +5,18 @@
 #include "ingot/recipe/description.h"
 #include "ingot/rl/dqn.h"
 #include "ingot/rl/pqn.h"
+#include "ingot/rl/pretrain.h"
 #include "ingot/rl/value_learning.h"
 
 namespace ingot::rl::door {
 
 std::span<const recipe::Section> sections();
 
+/// 0 or 1: which of two words a key has; another one is refused.
+int choice_of(const recipe::Settings& s, const char* key, const char* first, const char* second);
+
 DqnOptions dqn_options(const recipe::Description& d);
+PretrainOptions pretrain_options(const recipe::Description& d);  // of cube2
 PqnOptions pqn_options(const recipe::Description& d);
 ValueOptions value_options(const recipe::Description& d);
 

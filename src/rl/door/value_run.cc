@@ -53,7 +53,9 @@ class ValueRun final : public OwnRun, public CubeRun {
             .metrics = metrics(),
             .test_name = "greedy",
             .period = "period",
-            .unit = "states"};
+            .unit = "states",
+            .axis = "updates",
+            .axis_per_period = updates_per_period()};
   }
 
   OwnPiece work() override {
@@ -136,9 +138,7 @@ class ValueRun final : public OwnRun, public CubeRun {
                        fmt::format("of {} states solved with a beam of {}", grouped(beam.tried), exam_.width)},
                       {duration(seconds), "of training"},
                       {grouped(learner_.states_seen()), "states seen"}};
-    report.sections.push_back(
-        curves_section(history, metrics(), "value_loss",
-                       static_cast<double>(schedule_.total()) / static_cast<double>(schedule_.periods()), "updates"));
+    report.sections.push_back(curves_section(history, metrics(), "value_loss", updates_per_period(), "updates"));
     if constexpr (std::same_as<P, Cube2>) report.sections.push_back(table_section(learner_.puzzle(), exam_.tables));
     report.sections.push_back(film_section(learner_.puzzle(), learner_.network(),
                                            scrambled(learner_.puzzle(), kExamTurns, {kExamSeed + seed_}), width_,
@@ -148,6 +148,9 @@ class ValueRun final : public OwnRun, public CubeRun {
  private:
   static double mean(int64_t sum, int64_t of) {
     return of == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(of);
+  }
+  double updates_per_period() const {
+    return static_cast<double>(schedule_.total()) / static_cast<double>(schedule_.periods());
   }
   std::vector<std::string> metrics() const { return {"charts/solved_share"}; }
 
