@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "ingot/ops/contraction_order.h"
 #include "ingot/ops/op.h"
 
 namespace ingot {
@@ -30,6 +31,13 @@ struct Names {
   uint8_t count = 0, of[kMost];
 };
 
+/// What einsum's kernel keeps of a call: names, the order of contraction and the names that are sliced.
+struct EinsumParams {
+  Names names;
+  ContractionSteps steps;
+  Labels sliced;
+};
+
 /// The letter of a name.
 inline char letter_of(int label) { return static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26); }
 
@@ -37,8 +45,8 @@ inline char letter_of(int label) { return static_cast<char>(label < 26 ? 'A' + l
 [[noreturn]] void fail_equation(const Call& call, const std::string& what);
 /// Reads the equation of a call with attributes.
 Equation parse_equation(const Call& call);
-/// What einsum's kernel keeps of it.
-Names decode_names(const Call& call);
+/// The same without the sizes.
+Names names_of(const Call& call, const Equation& e);
 /// The equation of a prepared call.
 Equation equation_of(const Call& call);
 
