@@ -293,10 +293,11 @@ Network without(const Network& n, int index) {
 }
 
 // The index whose slices cost least for what they save, in this tree; -1 if none saves anything.
-int worth_slicing(const Network& n, const Tree& tree, double most_elements) {
+int worth_slicing(const Network& n, const Tree& tree, const OrderOptions& options) {
   IndexSet all;
   for (int node = tree.leaves; node < 2 * tree.leaves - 1; node++)
     if (node != tree.root) all = all | tree.indices[node];
+  if (!options.slice_result) all = all - n.result;
   const double before = order_of(n, tree).elements;
   int best = -1;
   double least = kNever;
@@ -304,7 +305,7 @@ int worth_slicing(const Network& n, const Tree& tree, double most_elements) {
     Network sliced = n;
     sliced.sizes[i] = 1;
     const ContractionOrder order = order_of(sliced, tree);
-    const double cost = order.flops * n.sizes[i] * std::max(1.0, order.elements / most_elements);
+    const double cost = order.flops * n.sizes[i] * std::max(1.0, order.elements / options.most_elements);
     if (order.elements < before && cost < least) least = cost, best = i;
   });
   return best;
@@ -332,7 +333,7 @@ ContractionOrder contraction_order(const ContractionNetwork& network, const Orde
     order.sliced = sliced;
     order.flops = order.flops * slices + first_sums;
     if (!order.found || order.elements <= options.most_elements) return order;
-    const int index = worth_slicing(n, tree, options.most_elements);
+    const int index = worth_slicing(n, tree, options);
     if (index < 0) {
       order.found = false;
       return order;

@@ -74,6 +74,7 @@ struct OrderOptions {
   double most_elements = std::numeric_limits<double>::infinity();  // honoured by slicing
   int most_axes = IndexSet::kMost;                                 // of an intermediate result
   int tries = 32;                                                  // of the random search
+  bool slice_result = true;                                        // may slices be of indices of the result?
   uint64_t seed = 0;                                               // the same seed, the same order
 };
 
