@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUDGET = {
     "base": 4200,
     "kernels": 11000,
-    "ops": 12500,
+    "ops": 13200,
     "graph": 9900,
     "data": 1500,
     "nn": 5200,

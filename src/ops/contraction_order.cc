@@ -130,9 +130,9 @@ class Noise {
 // noise. Tries differ in how much both count; the first has no noise.
 class Greedy {
  public:
-  Greedy(const Network& n, const OrderOptions& options, int attempt)
-      : n_(n), most_axes_(options.most_axes), noise_(options.seed, attempt) {
-    if (attempt > 0) taken_ = noise_.uniform(), temperature_ = std::pow(10, 2 * noise_.uniform() - 2);
+  Greedy(const Network& n, const OrderOptions& options, int turn)
+      : n_(n), most_axes_(options.most_axes), noise_(options.seed, turn) {
+    if (turn > 0) taken_ = noise_.uniform(), temperature_ = std::pow(10, 2 * noise_.uniform() - 2);
     n.result.each([&](int i) { uses_[i]++; });
     for (int t = 0; t < n.count; t++) {
       live_[t] = t;
@@ -239,10 +239,10 @@ void improve(const Network& n, int most_axes, Tree& tree) {
 bool search(const Network& n, const OrderOptions& options, Tree& tree) {
   if (n.count <= kExactOrder) return exact(n, options.most_axes, tree);
   double least = kNever;
-  for (int attempt = 0; attempt < std::max(1, options.tries); attempt++) {
+  for (int turn = 0; turn < std::max(1, options.tries); turn++) {
     Tree candidate;
-    if (!Greedy(n, options, attempt).run(candidate)) continue;
-    if (attempt % 8 == 0) improve(n, options.most_axes, candidate);
+    if (!Greedy(n, options, turn).run(candidate)) continue;
+    if (turn % 8 == 0) improve(n, options.most_axes, candidate);
     const double flops = candidate.flops(n);
     if (flops < least) least = flops, tree = candidate;
   }
@@ -267,8 +267,8 @@ Need need(const Network& n, const Tree& tree, int node, bool* right_first) {
 int emit(const Tree& tree, int node, const bool* right_first, ContractionSteps& steps) {
   if (tree.is_leaf(node)) return node;
   int place[2];
-  for (const int turn : {0, 1}) {
-    const bool right = (turn == 1) != right_first[node];
+  for (const bool second : {false, true}) {
+    const bool right = second != right_first[node];
     place[right] = emit(tree, right ? tree.right[node] : tree.left[node], right_first, steps);
   }
   steps.left[steps.count] = static_cast<uint8_t>(place[0]);

@@ -252,6 +252,7 @@ INGOT_OP(einsum) = {
         [](Samples& s) {
           const auto add = [&](const char* equation, std::vector<Dims> shapes, int64_t most_bytes = 0) {
             std::vector<Tensor> operands;
+            operands.reserve(shapes.size());
             for (const Dims& shape : shapes) operands.push_back(s.real(shape));
             s.add(std::move(operands), Attrs().set("equation", equation).set("most_bytes", most_bytes));
           };
