@@ -4,16 +4,29 @@
 #include <cmath>
 #include <cstddef>
 
+#include "ingot/base/dispatch.h"
 #include "logic/tensor/algebra_kernels.h"
 
-namespace ingot::logic {
+// Plain loops, which the compiler turns into vectors of each target.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "logic/tensor/algebra_grad.cc"
+#include <hwy/foreach_target.h>
+// clang-format off
+#include <hwy/highway.h>
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace ingot::logic::HWY_NAMESPACE {
 namespace {
 
 size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 template <RealAlgebra kAlgebra, class T>
 T product(T a, T b) {
-  if constexpr (kAlgebra == RealAlgebra::kMaxMin) return b < a ? b : a <= b ? a : a + b;  // a NaN stays one
+  if constexpr (kAlgebra == RealAlgebra::kMaxMin) {
+    const T least = b < a ? b : a;
+    return b == b ? least : b;  // a NaN stays one
+  }
   if constexpr (kAlgebra == RealAlgebra::kLukasiewicz) return std::max(a + b - 1, T(0));
   if constexpr (adds(kAlgebra)) return a + b;
   return a * b;
@@ -84,13 +97,26 @@ class Backward {
         }
     } else if constexpr (selects(kAlgebra)) {  // `factor` has the best so far
       for (int64_t j = 0; j < s_.n; j++) factor[j] = product_at(row, j, 0);
-      for (int64_t q = 1; q < s_.k; q++)
-        for (int64_t j = 0; j < s_.n; j++) {
-          const T t = product_at(row, j, q);
-          const bool better = kAlgebra == RealAlgebra::kMinPlus ? t < factor[j] : t > factor[j];
-          factor[j] = better ? t : factor[j];
-          chosen[j] = better ? q : chosen[j];
-        }
+      for (int64_t q = 1; q < s_.k; q++) {
+        if (row.b == nullptr)
+          choose(
+              q, s_.n, [&](int64_t) { return row.a[q]; }, factor, chosen);
+        else
+          choose(
+              q, s_.n, [a = row.a[q], b = row.b + q * s_.n](int64_t j) { return product<kAlgebra>(a, b[j]); }, factor,
+              chosen);
+      }
+    }
+  }
+
+  // Puts product q in the place of those before it that it is better than.
+  template <class Product>
+  static void choose(int64_t q, int64_t n, Product product_of, T* HWY_RESTRICT best, int64_t* HWY_RESTRICT chosen) {
+    for (int64_t j = 0; j < n; j++) {
+      const T t = product_of(j);
+      const bool better = kAlgebra == RealAlgebra::kMinPlus ? t < best[j] : t > best[j];
+      best[j] = better ? t : best[j];
+      chosen[j] = better ? q : chosen[j];
     }
   }
 
@@ -157,16 +183,8 @@ class Backward {
   T* factor_;
 };
 
-}  // namespace
-
-size_t algebra_matmul_grad_scratch(const MatrixSizes& s, size_t element_size) {
-  const auto elements = static_cast<size_t>(s.batch * s.m * s.n);
-  return rounded(elements * sizeof(int64_t)) + rounded(elements * element_size);
-}
-
 template <class T>
-void algebra_matmul_grad(const AlgebraMatmulGrad<T>& x, void* scratch, const Team& team) {
-  if (x.sizes.k == 0) return;  // there is nothing to write to
+void backward(const AlgebraMatmulGrad<T>& x, void* scratch, const Team& team) {
   switch (x.algebra) {
     case RealAlgebra::kReal: return Backward<RealAlgebra::kReal, T>(x, scratch).run(team);
     case RealAlgebra::kMaxMin: return Backward<RealAlgebra::kMaxMin, T>(x, scratch).run(team);
@@ -178,7 +196,35 @@ void algebra_matmul_grad(const AlgebraMatmulGrad<T>& x, void* scratch, const Tea
     case RealAlgebra::kPMean: return Backward<RealAlgebra::kPMean, T>(x, scratch).run(team);
   }
 }
-template void algebra_matmul_grad(const AlgebraMatmulGrad<float>&, void*, const Team&);
-template void algebra_matmul_grad(const AlgebraMatmulGrad<double>&, void*, const Team&);
+
+}  // namespace
+
+void backward_f32(const AlgebraMatmulGrad<float>& x, void* scratch, const Team& team) { backward(x, scratch, team); }
+void backward_f64(const AlgebraMatmulGrad<double>& x, void* scratch, const Team& team) { backward(x, scratch, team); }
+size_t scratch_bytes(const MatrixSizes& s, size_t element_size) {
+  const auto elements = static_cast<size_t>(s.batch * s.m * s.n);
+  return rounded(elements * sizeof(int64_t)) + rounded(elements * element_size);
+}
+
+}  // namespace ingot::logic::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ingot::logic {
+
+size_t algebra_matmul_grad_scratch(const MatrixSizes& s, size_t element_size) {
+  return HWY_STATIC_DISPATCH(scratch_bytes)(s, element_size);
+}
+
+// Without products there is nothing to write to.
+template <>
+void algebra_matmul_grad(const AlgebraMatmulGrad<float>& x, void* scratch, const Team& team) {
+  if (x.sizes.k > 0) INGOT_DISPATCH(backward_f32)(x, scratch, team);
+}
+template <>
+void algebra_matmul_grad(const AlgebraMatmulGrad<double>& x, void* scratch, const Team& team) {
+  if (x.sizes.k > 0) INGOT_DISPATCH(backward_f64)(x, scratch, team);
+}
 
 }  // namespace ingot::logic
+#endif  // HWY_ONCE
