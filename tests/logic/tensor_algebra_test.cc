@@ -218,7 +218,7 @@ TEST_P(EveryAlgebra, APlanAllocatesNothingAndHasTheSameBitsAtAnyNumberOfThreads)
   set_threads(before);
 }
 
-TEST(TensorAlgebra, ThePassLooksAtTheLaw) {  // real products become GEMMs; no other algebra has one
+TEST(TensorAlgebra, RealProductsAreGemms) {
   const auto dump = [](const char* name) {
     return compile(
                [=](const Tensor& x, const Tensor& y) {
@@ -227,7 +227,7 @@ TEST(TensorAlgebra, ThePassLooksAtTheLaw) {  // real products become GEMMs; no o
                {{{8, 9}, kF32}, {{9, 7}, kF32}})
         .dump();
   };
-  EXPECT_EQ(dump("real").find("algebra_matmul"), std::string::npos) << dump("real");
+  EXPECT_NE(dump("real").find(" matmul"), std::string::npos) << dump("real");
   EXPECT_NE(dump("max-product").find("algebra_matmul"), std::string::npos);
 }
 

@@ -20,7 +20,7 @@ INGOT_API std::span<const Op* const> ops();
 
 // algebra ops ---------------------------------------------------------------------------------------------------------
 
-/// Matrix product over an algebra of real numbers (real, max-min, max-product, lukasiewicz, min-plus, log-sum-exp, noisy-or, p-mean): a [batch, m, k] and b [batch, k, n] to the ⊕ over k of a ⊗ b, [batch, m, n]. Where ⊕ selects, the gradient goes to the first of the best.
+/// Matrix product over an algebra of real numbers (max-min, max-product, lukasiewicz, min-plus, log-sum-exp, noisy-or, p-mean): a [batch, m, k] and b [batch, k, n] to the ⊕ over k of a ⊗ b, [batch, m, n]. Where ⊕ selects, the gradient goes to the first of the best.
 INGOT_API Tensor algebra_matmul(const Tensor& a, const Tensor& b, std::string_view algebra, double p = 2);
 INGOT_API void algebra_matmul_into(const Tensor& dst, const Tensor& a, const Tensor& b, std::string_view algebra, double p = 2);
 

@@ -141,6 +141,7 @@ class Contraction {
         if (!all.has(group.of[i])) all.add(group.of[i]);
     return all;
   }
+  bool is_real() const { return std::string_view(algebra_.name) == "real"; }
   int64_t count(const Labels& labels) const { return element_count(shape(labels)); }
   // The same with axes that it lacks repeated.
   Tensor spread(const Term& term, const Labels& labels) const {
@@ -151,12 +152,13 @@ class Contraction {
   Tensor fold_rows(const Tensor& rows) const {
     if (rows.size(1) == 0) return full({rows.size(0)}, algebra_.zero, rows.dtype());
     if (algebra_.dtype == kBool) return max(rows, {1});
-    if (algebra_.gradient == kExact && algebra_.distributive && algebra_.one == 1) return sum(rows, {1});
-    return algebra_.dtype == kI64 ? sum(rows, {1}) : algebra_fold(rows, algebra_.name, p_);
+    if (algebra_.dtype == kI64 || is_real()) return sum(rows, {1});
+    return algebra_fold(rows, algebra_.name, p_);
   }
   Tensor multiply(const Tensor& a, const Tensor& b) const {
     if (algebra_.dtype == kBool) return boolean_matmul(a, b);
-    return algebra_.dtype == kI64 ? counting_matmul(a, b) : algebra_matmul(a, b, algebra_.name, p_);
+    if (algebra_.dtype == kI64) return counting_matmul(a, b);
+    return is_real() ? matmul(a, b) : algebra_matmul(a, b, algebra_.name, p_);
   }
 
   const Algebra& algebra_;

@@ -124,7 +124,7 @@ class Backward {
   T reaching(const Row& row, int64_t j, int64_t q) const {
     const int64_t e = row.first + j;
     const T d = x_.dc[e];
-    if constexpr (selects(kAlgebra) || kAlgebra == RealAlgebra::kReal) return d;
+    if constexpr (selects(kAlgebra)) return d;
     const T t = product_at(row, j, q);
     if constexpr (kAlgebra == RealAlgebra::kLogSumExp) return std::isinf(x_.c[e]) ? T(0) : d * std::exp(t - x_.c[e]);
     if constexpr (kAlgebra == RealAlgebra::kPMean) {
@@ -186,7 +186,6 @@ class Backward {
 template <class T>
 void backward(const AlgebraMatmulGrad<T>& x, void* scratch, const Team& team) {
   switch (x.algebra) {
-    case RealAlgebra::kReal: return Backward<RealAlgebra::kReal, T>(x, scratch).run(team);
     case RealAlgebra::kMaxMin: return Backward<RealAlgebra::kMaxMin, T>(x, scratch).run(team);
     case RealAlgebra::kMaxProduct: return Backward<RealAlgebra::kMaxProduct, T>(x, scratch).run(team);
     case RealAlgebra::kLukasiewicz: return Backward<RealAlgebra::kLukasiewicz, T>(x, scratch).run(team);

@@ -27,18 +27,6 @@ template <class D>
 using V = hn::Vec<D>;
 
 template <class D>
-struct Plus {
-  static constexpr int kRounds = 1;
-  V<D> sum;
-  explicit Plus(D d = D()) : sum(hn::Zero(d)) {}
-  HWY_INLINE void add(D, V<D> a, V<D> b) { sum = hn::MulAdd(a, b, sum); }
-  HWY_INLINE void alone(D, V<D> a) { sum = hn::Add(sum, a); }
-  HWY_INLINE V<D> partial(D) const { return sum; }
-  HWY_INLINE void absorb(D, V<D> lane) { sum = hn::Add(sum, lane); }
-  HWY_INLINE V<D> finish(D, int64_t) const { return sum; }
-};
-
-template <class D>
 HWY_INLINE V<D> not_a_number(D d) {
   return hn::Set(d, std::numeric_limits<hn::TFromD<D>>::quiet_NaN());
 }
@@ -268,7 +256,6 @@ HWY_NOINLINE void multiply(const AlgebraMatmul<T>& x, const Team& team) {
 template <class T>
 void matmul(const AlgebraMatmul<T>& x, const Team& team) {
   switch (x.algebra) {
-    case RealAlgebra::kReal: return multiply<Plus>(x, team);
     case RealAlgebra::kMaxMin: return multiply<MaxMin>(x, team);
     case RealAlgebra::kMaxProduct: return multiply<MaxProduct>(x, team);
     case RealAlgebra::kLukasiewicz: return multiply<Lukasiewicz>(x, team);

@@ -7,9 +7,8 @@
 
 namespace ingot::logic {
 
-/// The algebras of real numbers, in the order of their table (algebra.cc).
+/// The algebras of real numbers that are not + and ·, for which there is GEMM.
 enum class RealAlgebra : uint8_t {
-  kReal,
   kMaxMin,
   kMaxProduct,
   kLukasiewicz,

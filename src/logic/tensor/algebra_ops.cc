@@ -10,7 +10,6 @@
 #include "ingot/ops/ops.h"
 #include "ingot/ops/own_op.h"
 #include "ingot/ops/plain.h"
-#include "ingot/ops/rewrite.h"
 #include "ingot/ops/samples.h"
 #include "ingot/ops/staging.h"
 #include "logic/tensor/algebra_kernels.h"
@@ -18,8 +17,8 @@
 namespace ingot::logic {
 namespace {
 
-constexpr const char* kNames[] = {"real",     "max-min",     "max-product", "lukasiewicz",
-                                  "min-plus", "log-sum-exp", "noisy-or",    "p-mean"};
+constexpr const char* kNames[] = {"max-min",     "max-product", "lukasiewicz", "min-plus",
+                                  "log-sum-exp", "noisy-or",    "p-mean"};
 
 struct Params {
   RealAlgebra algebra;
@@ -29,8 +28,8 @@ Params decode(const Call& call) {
   const std::string_view name = call.text("algebra");
   const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
   if (found == std::end(kNames))
-    fail_argument(call, "\"" + std::string(name) + "\" is no algebra of real numbers",
-                  "give real, max-min, max-product, lukasiewicz, min-plus, log-sum-exp, noisy-or or p-mean");
+    fail_argument(call, "\"" + std::string(name) + "\" is no algebra that this op has",
+                  "give max-min, max-product, lukasiewicz, min-plus, log-sum-exp, noisy-or or p-mean");
   const double p = call.real("p");
   if (!(p > 0) || p > 1e6) fail_argument(call, "p is " + std::to_string(p), "give a number above 0");
   return {static_cast<RealAlgebra>(found - kNames), p};
@@ -87,9 +86,6 @@ struct PlainAlgebra {
     const double largest = *std::max_element(products.begin(), products.end());
     double result = params.algebra == RealAlgebra::kNoisyOr ? 1 : 0;
     switch (params.algebra) {
-      case RealAlgebra::kReal:
-        for (const double t : products) result += t;
-        return result;
       case RealAlgebra::kMinPlus: return *std::min_element(products.begin(), products.end());
       case RealAlgebra::kLogSumExp:
         if (std::isinf(largest)) return largest;
@@ -237,7 +233,7 @@ INGOT_OP(algebra_matmul) = {
     .name = "algebra_matmul",
     .signature = "algebra_matmul(a, b, algebra:text, p:real=2)",
     .doc =
-        "Matrix product over an algebra of real numbers (real, max-min, max-product, lukasiewicz, min-plus, "
+        "Matrix product over an algebra of real numbers (max-min, max-product, lukasiewicz, min-plus, "
         "log-sum-exp, noisy-or, p-mean): a [batch, m, k] and b [batch, k, n] to the ⊕ over k of a ⊗ b, [batch, m, n]. "
         "Where ⊕ selects, the gradient goes to the first of the best.",
     .family = "algebra",
@@ -254,19 +250,9 @@ INGOT_OP(algebra_matmul) = {
     .scratch = [](const Call& call, const Tensor* out, int) { return staged_bytes(call, out); },
     .reference = [](const Call& call, const Tensor* out) { reference(call, out, sizes_of(call, 0)); },
     .cost = [](const Call& call) { return nanoseconds_of(call, sizes_of(call, 0)); },
-    .simplify =
-        [](Rewrite& r) {
-          return r.pass() == "algebra" && r.attrs(r.site()).find("algebra")->text == "real" &&
-                 r.replace(matmul(r.in(0), r.in(1)));
-        },
     .gradient =
         [](Gradient& g) {
           const Params params = decode(g.call());
-          if (params.algebra == RealAlgebra::kReal) {
-            if (g.wants(0)) g.set(0, matmul(g.dy(), transpose(g.in(1))));
-            if (g.wants(1)) g.set(1, matmul(transpose(g.in(0)), g.dy()));
-            return;
-          }
           const auto [da, db] =
               algebra_matmul_grad(g.dy(), g.out(), g.in(0), g.in(1), g.call().text("algebra"), params.p);
           if (g.wants(0)) g.set(0, da);
