@@ -17,9 +17,9 @@ if(INGOT_SHARED)
   add_test(NAME product/consumer
            COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/consumer ${CMAKE_CXX_COMPILER} ${INGOT_IO} ${INGOT_RL} ${INGOT_RECIPE})
   set_tests_properties(product/size product/consumer PROPERTIES LABELS fast TIMEOUT 600)
-  if(INGOT_GATES AND INGOT_RL AND INGOT_RECIPE)  # with all libraries there are
+  if(INGOT_GATES AND INGOT_RL AND INGOT_LOGIC AND INGOT_RECIPE)  # with all libraries there are
     ingot_product_test(exports fast 120 check_exports.py ${PROJECT_SOURCE_DIR}/include $<TARGET_FILE:ingot_shared> $<TARGET_FILE:ingot_io_shared>
-                       $<TARGET_FILE:ingot_gates_shared> $<TARGET_FILE:ingot_rl_shared> $<TARGET_FILE:ingot_recipe_shared>
+                       $<TARGET_FILE:ingot_gates_shared> $<TARGET_FILE:ingot_rl_shared> $<TARGET_FILE:ingot_logic_shared> $<TARGET_FILE:ingot_recipe_shared>
                        $<TARGET_FILE:ingot_gates_door_shared> $<TARGET_FILE:ingot_rl_door_shared>)
   endif()
 endif()
