@@ -16,6 +16,7 @@ BUDGET = {
     "io": 2700,
     "gates": 9700,
     "rl": 9000,
+    "logic": 7000,
     "recipe": 6900,
     "cli": 2500,
 }
