@@ -109,20 +109,30 @@ class Labels {
     return true;
   }
 
-  void begin(uint32_t node, int64_t value) { improve(node, sign_ * value); }
+  void begin(uint32_t node, int64_t value) {
+    if (improve(node, sign_ * value)) first_.emplace_back(sign_ * value, node);
+  }
 
-  // Dijkstra: the best label of all is final.
+  // Dijkstra: the best label of all is final. Labels to begin with wait in a sorted list, later ones in a heap, and those that
+  // an edge without weight passes on come next.
   template <class F>
   void finish(F&& reached) {
-    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
-    while (!heap_.empty()) {
-      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-      const auto [value, node] = heap_.back();
-      heap_.pop_back();
-      if (label_[node] != value) continue;
-      for (uint32_t i = begin_[node]; i < begin_[node + size_t{1}]; i++)
-        if (improve(to_[i].second, value + to_[i].first)) std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+    std::sort(first_.begin(), first_.end());
+    for (size_t i = 0; i < first_.size() || !heap_.empty();) {
+      if (heap_.empty() || (i < first_.size() && first_[i] < heap_.front())) {
+        now_.push_back(first_[i++]);
+      } else {
+        std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+        now_.push_back(heap_.back());
+        heap_.pop_back();
+      }
+      while (!now_.empty()) {
+        const auto [value, node] = now_.back();
+        now_.pop_back();
+        if (label_[node] == value) pass_on(value, node);
+      }
     }
+    first_.clear();
     std::sort(touched_.begin(), touched_.end());
     for (const uint32_t node : touched_) {
       reached(node, sign_ * label_[node]);
@@ -137,8 +147,19 @@ class Labels {
     if (value >= label_[node]) return false;
     if (label_[node] == kNone) touched_.push_back(node);
     label_[node] = value;
-    heap_.emplace_back(value, node);
     return true;
+  }
+  void pass_on(int64_t value, uint32_t node) {
+    for (uint32_t i = begin_[node]; i < begin_[node + size_t{1}]; i++) {
+      const auto [weight, to] = to_[i];
+      if (!improve(to, value + weight)) continue;
+      if (weight == 0) {
+        now_.emplace_back(value, to);
+      } else {
+        heap_.emplace_back(value + weight, to);
+        std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+      }
+    }
   }
 
   const BestPaths& paths_;
@@ -147,7 +168,7 @@ class Labels {
   std::vector<uint32_t> begin_;
   std::vector<std::pair<int64_t, uint32_t>> to_;
   std::vector<int64_t> label_;
-  std::vector<std::pair<int64_t, uint32_t>> heap_;
+  std::vector<std::pair<int64_t, uint32_t>> first_, heap_, now_;
   std::vector<uint32_t> touched_;
 };
 

@@ -279,7 +279,7 @@ std::vector<RuleProfile> Evaluation::profile() const {
   std::vector<RuleProfile> all;
   for (const Work& w : works_) {
     std::string_view text = unit_.sources.text(w.rule->at);
-    text = text.substr(0, std::min(text.find(".\n"), text.size()));
+    text = text.substr(0, std::min({text.find(".\n"), text.find("?\n"), text.size()}));
     std::string line;
     for (const char c : text.substr(0, 200))
       if (c != '\n' && c != '\r' && (c != ' ' || (!line.empty() && line.back() != ' '))) line += c;

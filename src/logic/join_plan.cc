@@ -9,6 +9,8 @@
 namespace ingot::logic {
 namespace {
 
+constexpr double kLate = 1e12;
+
 class Planner {
  public:
   explicit Planner(const PlanRequest& request) : r_(request), bound_(request.bound) {
@@ -80,12 +82,31 @@ class Planner {
     double least = 0;
     for (size_t i = 0; i < r_.body.size(); i++) {
       if (done_[i] || r_.body[i].kind != Literal::Kind::kAtom) continue;
-      const double c = cost(i);
+      const double c = cost(i) * (waits(i) ? kLate : 1);
       if (best >= 0 && (r_.as_written || c >= least)) continue;
       best = static_cast<int>(i);
       least = c;
     }
     return best;
+  }
+
+  // An atom that only binds the head's last variable had better be the last one: then whole sets are united. Not if others
+  // need that variable to find theirs.
+  bool waits(size_t i) const {
+    if (r_.end != Step::Kind::kEmit || relation(r_.rule.head)->rows() == nullptr) return false;
+    const Term& z = r_.rule.head.arguments.back();
+    if (!z.is_variable() || relation(r_.body[i].atom)->rows() == nullptr) return false;
+    const auto is_z = [&](const Term& t) { return t.is_variable() && t.slot == z.slot; };
+    const auto others_bound = [&](const Atom& a) {
+      return std::all_of(a.arguments.begin(), a.arguments.end(), [&](const Term& t) { return is_z(t) || is_bound(t); });
+    };
+    const auto has_z = [&](const Atom& a) { return std::any_of(a.arguments.begin(), a.arguments.end(), is_z); };
+    if (!has_z(r_.body[i].atom) || !others_bound(r_.body[i].atom)) return false;
+    for (size_t k = 0; k < r_.body.size(); k++)
+      if (!done_[k] && k != i && r_.body[k].kind == Literal::Kind::kAtom && has_z(r_.body[k].atom) &&
+          !others_bound(r_.body[k].atom))
+        return false;
+    return true;
   }
 
   // Everything that needs no more than what is bound: tests first, then new values, then facts.

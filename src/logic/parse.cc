@@ -69,6 +69,14 @@ void Parser::clause() {
   if (take(":-") || (unit_.dialect == Dialect::kRules && take("<-"))) bodies = disjunction();
   if (unit_.dialect == Dialect::kRules && now().is("?"))
     fail("a query has no head", "write what should hold: ancestor(ann, y)?");
+  if (bodies[0].empty() && now().is("?")) {  // which Soufflé does not have
+    Query q{.at = at};
+    for (const Atom& a : heads) q.body.push_back({.kind = Literal::Kind::kAtom, .at = a.at, .atom = a});
+    q.text = std::string(unit_.sources.text(at).substr(0, static_cast<size_t>(now().at - at)));
+    unit_.queries.push_back(std::move(q));
+    i_++;
+    return;
+  }
   expect(".", "behind this statement");
   add_rules(heads, bodies, at);
 }

@@ -15,12 +15,15 @@ Rows::~Rows() {
 
 namespace {
 
-void make_room(std::vector<IdSet>& sets, uint32_t x, IdSet::Mode mode, Meter& meter) {
-  if (x < sets.size()) return;
+void make_more_room(std::vector<IdSet>& sets, uint32_t x, IdSet::Mode mode, Meter& meter) {
   const size_t size = std::max<size_t>(x + size_t{1}, std::min<size_t>(sets.size() * 2, sets.size() + 1000000));
   meter.take((size - sets.size()) * sizeof(IdSet));
   sets.reserve(size);
   while (sets.size() < size) sets.emplace_back(mode);
+}
+
+inline void make_room(std::vector<IdSet>& sets, uint32_t x, IdSet::Mode mode, Meter& meter) {
+  if (x >= sets.size()) make_more_room(sets, x, mode, meter);
 }
 
 }  // namespace
@@ -69,6 +72,27 @@ void Rows::unite_words(uint32_t x, const IdSet& source, std::span<const Sieve> s
   used_ += before == 0 && count > 0 ? 1 : 0;
 }
 
+// Ids into bits, which is what most of a large recursion does.
+void Rows::unite_ids(uint32_t x, const IdSet& source) {
+  IdSet& row = rows_[x];
+  const uint32_t *id = source.ids(), *end = id + source.size(), *largest = std::max_element(id, end);
+  top_ = std::max(top_, *largest);
+  uint64_t* words = row.make_bits(*largest, meter_);
+  uint32_t count = row.size();
+  const uint32_t before = count;
+  for (; id != end; id++) {
+    uint64_t& word = words[*id / 64];
+    const uint64_t bit = uint64_t{1} << (*id % 64);
+    if ((word & bit) != 0) continue;
+    word |= bit;
+    count++;
+    if (recording_) note(x, *id);
+  }
+  row.set_count(count);
+  size_ += count - before;
+  used_ += before == 0 ? 1 : 0;
+}
+
 void Rows::unite(uint32_t x, const IdSet& source, std::span<const Sieve> sieves) {
   if (source.empty()) return;
   if (x >= rows_.size()) reach(x);
@@ -86,6 +110,7 @@ void Rows::unite(uint32_t x, const IdSet& source, std::span<const Sieve> sieves)
     unite_words(x, source, sieves);
     return;
   }
+  if (rows_[x].is_bits() && !source.is_bits() && sieves.empty()) return unite_ids(x, source);
   const auto add = [&](uint32_t y) {
     for (const Sieve& s : sieves)
       if (s.set->contains(y) == s.negated) return;

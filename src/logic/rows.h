@@ -56,6 +56,7 @@ class Rows {
  private:
   static const IdSet kNone;
   void note(uint32_t x, uint32_t y);
+  void unite_ids(uint32_t x, const IdSet& source);
   void unite_words(uint32_t x, const IdSet& source, std::span<const Sieve> sieves);
   void clear(std::vector<IdSet>& sets, std::vector<uint32_t>& keys);
   void add_columns(uint32_t x, const IdSet& ys);
