@@ -23,6 +23,7 @@ class Names {
     for (Rule& rule : unit_.rules) {
       rule_constants(rule);
       atom(rule.head);
+      for (Term& t : rule.head.arguments) term(t);
       body(rule.body);
     }
     if (unit_.dialect == Dialect::kRules) {

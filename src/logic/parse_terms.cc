@@ -64,7 +64,10 @@ Term Parser::constant(bool negative) {
     return c;
   }
   c.kind = t.kind == Token::Kind::kReal ? Term::Kind::kReal : Term::Kind::kInteger;
-  if (negative) c.name = "-" + c.name;
+  if (negative) {
+    c.name = "-" + c.name;
+    c.at = tokens_[i_ - 2].at;
+  }
   return c;
 }
 

@@ -1,5 +1,6 @@
 // Every variable must get its values from somewhere, and a column that keeps the best value must be used as such.
 #include <set>
+#include <vector>
 
 #include "ingot/base/text.h"
 #include "logic/check.h"
@@ -31,15 +32,15 @@ class Safety {
   void body(const Body& literals, std::set<int>& bound) {
     for (const Literal& l : literals)
       if (l.kind == Literal::Kind::kAtom) each_variable(l, [&](const Term& v) { bound.insert(v.slot); });
-    for (size_t before = literals.size() + 1; before != bound.size();) {
-      before = bound.size();
+    for (bool more = true; more;) {
+      const size_t before = bound.size();
       for (const Literal& l : literals) {
         if (l.kind != Literal::Kind::kCompare || l.comparison != Comparison::kEqual) continue;
         const bool left = all_bound(l.left, bound), right = ready(l.right, literals, bound);
         if (l.left.is_variable() && right) bound.insert(l.left.slot);
         if (l.right.is_variable() && left) bound.insert(l.right.slot);
       }
-      if (before == bound.size()) break;
+      more = before != bound.size();
     }
     for (const Literal& l : literals) {
       if (l.kind == Literal::Kind::kCompare) {
@@ -49,6 +50,7 @@ class Safety {
       if (l.right.aggregate) {
         std::set<int> inside = bound;
         for (const Term& t : l.right.aggregate->terms) any(t, "as what is folded");
+        shared(l.right, literals, bound);
         body(l.right.aggregate->body, inside);
         for (const Term& t : l.right.aggregate->terms) each_variable(t, [&](const Term& v) { need(v, inside); });
       }
@@ -57,15 +59,22 @@ class Safety {
   }
 
   // An aggregate waits for those of its variables that stand outside of it, too.
-  bool ready(const Term& t, const Body& around, const std::set<int>& bound) const {
-    if (!t.aggregate) return all_bound(t, bound);
+  std::vector<const Term*> missing(const Term& t, const Body& around, const std::set<int>& bound) const {
     std::set<int> outside;
     for (const Literal& l : around) each_variable(l, [&](const Term& v) { outside.insert(v.slot); });
     for (const Term& h : rule_.head.arguments) each_variable(h, [&](const Term& v) { outside.insert(v.slot); });
-    bool all = true;
+    std::vector<const Term*> all;
     for (const Literal& l : t.aggregate->body)
-      each_variable(l, [&](const Term& v) { all = all && (outside.count(v.slot) == 0 || bound.count(v.slot) > 0); });
+      each_variable(l, [&](const Term& v) {
+        if (outside.count(v.slot) > 0 && bound.count(v.slot) == 0) all.push_back(&v);
+      });
     return all;
+  }
+  bool ready(const Term& t, const Body& around, const std::set<int>& bound) const {
+    return t.aggregate ? missing(t, around, bound).empty() : all_bound(t, bound);
+  }
+  void shared(const Term& t, const Body& around, const std::set<int>& bound) const {
+    for (const Term* v : missing(t, around, bound)) need(*v, bound);
   }
 
   void need(const Term& v, const std::set<int>& bound) const {
