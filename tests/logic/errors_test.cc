@@ -49,7 +49,7 @@ TEST(Errors, OfSafety) {
   expect("p(1). q(x) <- not p(x).", "1:21", "name it in an atom that is not negated");
   expect("p(1). q(x) <- p(x), y < x.", "1:21", "\"y\"");
   expect("p(1). q(_) <- p(_).", "1:9", "give it a name");
-  souffle(".decl p(x: number, y: number)\n.decl q(x: number, n: number)\nq(x, n) :- n = count : { p(x, _) }.", "3:3",
+  souffle(".decl p(x: number, y: number)\n.decl q(x: number, n: number)\nq(x, n) :- n = count : { p(x, _) }.", "3:28",
           "\"x\"");
 }
 

@@ -118,7 +118,7 @@ TEST(Language, AlternativesRangesTestsOfText) {
     c(x) :- (a(x), x > 4 ; b(x)), x != 10.
     s("alpha"). s("beta"). s("gamma").
     t(x) :- s(x), contains("et", x). t(x) :- s(x), match("g.*a", x). t(x) :- s(x), x < "alpine".
-    .decl two(x: number), one(x: number)
+    .decl two, one(x: number)
     two(x), one(x) :- a(x), x < 3.
   )");
   EXPECT_EQ(e.facts("a"), (Rows{{"1"}, {"2"}, {"3"}, {"4"}, {"5"}}));
@@ -153,9 +153,8 @@ TEST(Language, BestValuesByPathsAndByRounds) {
 TEST(Language, NumbersThatDoNotFitRowsChangeTheForm) {
   const Engine e = computed(R"(
     p(1, 1). p(x, y) <- p(x, z), y = z + 1, z < 10.
-    p(x, y) <- p(z, y), x = z * 1000000007, z < 10000000000.
+    p(x, y) <- p(z, y), x = z * 1000000007, z > 0, z < 10000000000.
     p(x, y) <- p(z, y), x = 0 - z, z > 0.)");
-  // First numbers 1, 1000000007, 1000000007² wrapped? No: z < 10¹⁰ stops there.
   EXPECT_EQ(e.size("p"), 10u * 6u);
   EXPECT_TRUE(e.contains("p", {"-1000000014000000049", "10"}));
 }
