@@ -1,6 +1,6 @@
 # Libraries on top of the library, each a room and a component: libingot_io (files), libingot_recipe (training jobs from
 # descriptions), and the systems with their doors: libingot_gates (circuits that learn), libingot_rl (learning by playing),
-# libingot_logic (rules on tensors), libingot_gates_door, libingot_rl_door.
+# libingot_logic (rules, also on tensors), libingot_gates_door, libingot_rl_door, libingot_logic_door.
 
 # ingot_library_of(ROOM [ON OTHER...] [LIBRARIES ...]): libingot_ROOM.a and .so on top of the library, of the OTHER such libraries
 # and of foreign ones. ingot::ROOM is the static one.
@@ -122,7 +122,7 @@ function(ingot_door system)
   target_include_directories(ingot_${system}_door PRIVATE ${PROJECT_BINARY_DIR}/${system}_door)
   ingot_library_of(${system}_door ON ${system} recipe LIBRARIES fmt::fmt)
 endfunction()
-foreach(system gates rl)
+foreach(system gates rl logic)
   if(TARGET ingot_${system} AND INGOT_RECIPE)
     ingot_door(${system})
   endif()
