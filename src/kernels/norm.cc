@@ -362,7 +362,7 @@ class BatchColumns {
 
  public:
   BatchColumns(const ChannelNorm& norm, const T* x, int64_t first_channel, int64_t channels)
-      : S_(norm.positions),
+      : positions_(norm.positions),
         step_(norm.channels * norm.positions),
         rows_(norm.batch),
         channels_(channels),
@@ -382,19 +382,19 @@ class BatchColumns {
 
   void statistics(T* mean, T* variance) const {
     for (int64_t c = 0; c < channels_; ++c) {
-      if (mean != nullptr) mean[first_ + c] = mean_[c * S_];
-      if (variance != nullptr) variance[first_ + c] = variance_[c * S_];
+      if (mean != nullptr) mean[first_ + c] = mean_[c * positions_];
+      if (variance != nullptr) variance[first_ + c] = variance_[c * positions_];
     }
   }
 
   void forward(const T* weight, const T* bias, T* y) {
     HWY_ALIGN T scale[kColumnPanel], shift[kColumnPanel];
     for (int64_t j = 0; j < width_; ++j) {
-      scale[j] = weight == nullptr ? rstd_[j] : rstd_[j] * weight[first_ + j / S_];
-      shift[j] = bias == nullptr ? T(0) : bias[first_ + j / S_];
+      scale[j] = weight == nullptr ? rstd_[j] : rstd_[j] * weight[first_ + j / positions_];
+      shift[j] = bias == nullptr ? T(0) : bias[first_ + j / positions_];
     }
     for (int64_t r = 0; r < rows_; ++r) {
-      T* to = y + first_ * S_ + r * step_;
+      T* to = y + first_ * positions_ + r * step_;
       for_vectors(d, width_, [&](int64_t j, int64_t k) HWY_ATTR {
         const V v = hn::Sub(load_upto(d, x_ + r * step_ + j, k), hn::Load(d, mean_ + j));
         store_upto(hn::MulAdd(v, hn::Load(d, scale + j), hn::Load(d, shift + j)), d, to + j, k);
@@ -403,7 +403,7 @@ class BatchColumns {
   }
 
   void backward(const ChannelNormGradients<T>& p) {
-    const T* dy = p.dy + first_ * S_;
+    const T* dy = p.dy + first_ * positions_;
     HWY_ALIGN T mean_dy[kColumnPanel], mean_dyx[kColumnPanel], scale[kColumnPanel], of_x[kColumnPanel];
     for_sums([&](int64_t r, int64_t j, int64_t k) HWY_ATTR { return load_upto(d, dy + r * step_ + j, k); }, mean_dy);
     for_sums(
@@ -412,17 +412,17 @@ class BatchColumns {
           return hn::Mul(load_upto(d, dy + r * step_ + j, k), hn::Mul(v, hn::Load(d, rstd_ + j)));
         },
         mean_dyx);
-    const T n = static_cast<T>(rows_ * S_);
+    const T n = static_cast<T>(rows_ * positions_);
     for (int64_t c = 0; c < channels_; ++c) {
-      if (p.dbias != nullptr) p.dbias[first_ + c] = mean_dy[c * S_] * n;
-      if (p.dweight != nullptr) p.dweight[first_ + c] = mean_dyx[c * S_] * n;
+      if (p.dbias != nullptr) p.dbias[first_ + c] = mean_dy[c * positions_] * n;
+      if (p.dweight != nullptr) p.dweight[first_ + c] = mean_dyx[c * positions_] * n;
     }
     for (int64_t j = 0; j < width_; ++j) {
-      scale[j] = p.weight == nullptr ? rstd_[j] : rstd_[j] * p.weight[first_ + j / S_];
+      scale[j] = p.weight == nullptr ? rstd_[j] : rstd_[j] * p.weight[first_ + j / positions_];
       of_x[j] = -mean_dyx[j] * rstd_[j];
     }
     for (int64_t r = 0; r < rows_; ++r) {
-      T* to = p.dx + first_ * S_ + r * step_;
+      T* to = p.dx + first_ * positions_ + r * step_;
       for_vectors(d, width_, [&](int64_t j, int64_t k) HWY_ATTR {
         const V v = hn::Sub(load_upto(d, x_ + r * step_ + j, k), hn::Load(d, mean_ + j));
         const V g = hn::Sub(load_upto(d, dy + r * step_ + j, k), hn::Load(d, mean_dy + j));
@@ -443,12 +443,12 @@ class BatchColumns {
     const T* total = sums.total();
     for (int64_t c = 0; c < channels_; ++c) {
       T sum = 0;
-      for (int64_t s = 0; s < S_; ++s) sum += total[c * S_ + s];
-      for (int64_t s = 0; s < S_; ++s) means[c * S_ + s] = sum / static_cast<T>(rows_ * S_);
+      for (int64_t s = 0; s < positions_; ++s) sum += total[c * positions_ + s];
+      for (int64_t s = 0; s < positions_; ++s) means[c * positions_ + s] = sum / static_cast<T>(rows_ * positions_);
     }
   }
 
-  int64_t S_, step_, rows_, channels_, width_, first_;
+  int64_t positions_, step_, rows_, channels_, width_, first_;
   const T* x_;
   HWY_ALIGN T mean_[kColumnPanel];
   HWY_ALIGN T variance_[kColumnPanel];

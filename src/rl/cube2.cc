@@ -102,6 +102,10 @@ const Cube2::Tables& Cube2::tables() {
             const int place = corner_sticker(2, kSlots[static_cast<size_t>(slot)], (k + twist) % 3);
             t->facelets[slot][corner][twist][k] = static_cast<int16_t>(place * 6 + colour);
           }
+    for (int k = 0; k < 3; k++) {
+      const int colour = face_of(kCorners[kHeld][static_cast<size_t>(k)]);
+      t->held[k] = static_cast<int16_t>(corner_sticker(2, kHeld, k) * 6 + colour);
+    }
     return t;
   }();
   return *all;
@@ -124,10 +128,7 @@ void Cube2::hot(const State& seen, std::span<int32_t> out) const {
   }
   for (size_t i = 0; i < 7; i++)
     for (size_t k = 0; k < 3; k++) out[3 * i + k] = tables_->facelets[i][corners[i]][twists[i]][k];
-  for (int k = 0; k < 3; k++) {
-    const int colour = face_of(kCorners[kHeld][static_cast<size_t>(k)]);
-    out[21 + static_cast<size_t>(k)] = corner_sticker(2, kHeld, k) * 6 + colour;
-  }
+  std::copy(tables_->held, tables_->held + 3, out.begin() + 21);
 }
 
 void Cube2::observe(const State& s, std::span<float> out) const {

@@ -76,8 +76,9 @@ void ReplayOrder::sample(double beta, std::span<int64_t> slots, std::span<float>
   }
   double largest = 0;
   const double share = priorities_.total() / static_cast<double>(n), all = static_cast<double>(size());
+  for (size_t i = 0; i < slots.size(); i++) uniform_[i] = (static_cast<double>(i) + uniform_[i]) * share;
+  priorities_.find(uniform_, slots);
   for (size_t i = 0; i < slots.size(); i++) {
-    slots[i] = priorities_.find((static_cast<double>(i) + uniform_[i]) * share);
     uniform_[i] = std::pow(all * chance(slots[i]), -beta);
     largest = std::max(largest, uniform_[i]);
   }
@@ -86,11 +87,12 @@ void ReplayOrder::sample(double beta, std::span<int64_t> slots, std::span<float>
 
 void ReplayOrder::set_priorities(std::span<const int64_t> slots, std::span<const float> td_errors) {
   if (!options_.prioritised) return;
+  uniform_.resize(slots.size());
   for (size_t i = 0; i < slots.size(); i++) {
-    const double p = std::pow(std::abs(static_cast<double>(td_errors[i])) + options_.least_priority, options_.alpha);
-    priorities_.set(slots[i], p);
-    largest_ = std::max(largest_, p);
+    uniform_[i] = std::pow(std::abs(static_cast<double>(td_errors[i])) + options_.least_priority, options_.alpha);
+    largest_ = std::max(largest_, uniform_[i]);
   }
+  priorities_.set(slots, uniform_);
 }
 
 void ReplayOrder::save(nn::TrainingState& state, const std::string& name) {

@@ -76,6 +76,7 @@ class INGOT_API Cube2 {
     uint16_t permutation[5040][8], twist[729][8];  // after each quarter turn
     uint8_t corners[5040][8], twists[729][8];      // of the seven slots
     int16_t facelets[7][7][3][3];                  // inputs that are one for a slot, a corner and its twist
+    int16_t held[3];                               // those of the held corner
   };
   static const Tables& tables();
   const Tables* tables_;

@@ -68,7 +68,7 @@ class INGOT_API ReplayOrder {
   uint64_t draws_ = 0;
   double largest_ = 1;  // priority so far, which new transitions get
   SumTree priorities_;
-  std::vector<double> uniform_;  // room for a draw's numbers
+  std::vector<double> uniform_;  // room for numbers of a draw
 };
 
 /// What an environment did: from `state`, by `action`, to `next`. Terminated: the task has ended there. Truncated: the
@@ -104,6 +104,13 @@ class Replay : public ReplayOrder {
     take_memory();
     const int64_t first = add_row();
     std::copy(row.begin(), row.end(), transitions_.begin() + first);
+  }
+  /// Draws as ReplayOrder does, and sends for the windows that were drawn: they lie far apart in memory.
+  void sample(double beta, std::span<int64_t> slots, std::span<float> weights) {
+    ReplayOrder::sample(beta, slots, weights);
+    for (const int64_t slot : slots)
+      for (int64_t i = 0, at = slot; i < options().n_step && at < capacity(); i++, at += options().environments)
+        __builtin_prefetch(&(*this)[at]);
   }
   const Transition<Code>& operator[](int64_t slot) const { return transitions_[static_cast<size_t>(slot)]; }
 
