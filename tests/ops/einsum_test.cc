@@ -55,6 +55,7 @@ TEST(Einsum, RandomEquationsAreTheNestedLoops) {
     const int operands = 1 + static_cast<int>(random() % 6);
     const int letters = 2 + static_cast<int>(random() % 5);
     std::vector<int64_t> sizes;
+    sizes.reserve(static_cast<size_t>(letters));
     for (int i = 0; i < letters; i++) sizes.push_back(1 + static_cast<int64_t>(random() % 4));
     std::string equation, used;
     std::vector<Tensor> xs;
@@ -85,6 +86,7 @@ TEST(Einsum, RandomEquationsAreTheNestedLoops) {
 size_t scratch_of(const std::vector<Tensor>& xs, const char* equation, int64_t most_bytes) {
   const Op& op = *find_op("einsum");
   std::vector<const Tensor*> in;
+  in.reserve(xs.size());
   for (const Tensor& x : xs) in.push_back(&x);
   const Attrs attrs = Attrs().set("equation", equation).set("most_bytes", most_bytes);
   Prepared block;

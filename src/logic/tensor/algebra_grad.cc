@@ -25,7 +25,7 @@ template <RealAlgebra kAlgebra, class T>
 T product(T a, T b) {
   if constexpr (kAlgebra == RealAlgebra::kMaxMin) {
     const T least = b < a ? b : a;
-    return b == b ? least : b;  // a NaN stays one
+    return std::isnan(b) ? b : least;  // a NaN stays one
   }
   if constexpr (kAlgebra == RealAlgebra::kLukasiewicz) return std::max(a + b - 1, T(0));
   if constexpr (adds(kAlgebra)) return a + b;

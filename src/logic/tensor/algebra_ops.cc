@@ -131,6 +131,7 @@ void reference(const Call& call, const Tensor* out, const MatrixSizes& sizes) {
   std::vector<double> c(static_cast<size_t>(out->numel()));
   for_each_sum(sizes, [&](size_t to, const auto& places) {
     std::vector<double> products;
+    products.reserve(places.size());
     for (const auto& [x, z] : places) products.push_back(b.empty() ? a[x] : algebra.times(a[x], b[z]));
     c[to] = algebra.sum(products);
   });
@@ -168,6 +169,7 @@ void reference_grad(const Call& call, const Tensor* out, const MatrixSizes& size
   std::vector<double> da(a.size()), db(b.size());
   for_each_sum(sizes, [&](size_t from, const auto& places) {
     std::vector<double> products;
+    products.reserve(places.size());
     for (const auto& [x, z] : places) products.push_back(pair ? algebra.times(a[x], b[z]) : a[x]);
     const std::vector<double> by = derivatives(algebra, products, y[from]);
     for (size_t q = 0; q < places.size(); q++) {
