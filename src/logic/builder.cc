@@ -22,6 +22,7 @@ void check_name(const std::string& name, const char* what) {
 
 std::string listed_texts(const std::vector<Condition>& all) {
   std::vector<std::string> texts;
+  texts.reserve(all.size());
   for (const Condition& c : all) texts.push_back(c.text());
   return join(texts);
 }
@@ -55,6 +56,7 @@ Variable::Variable(const std::string& name) : Expression(Raw{name}) { check_name
 
 Condition Builder::Name::with(const std::vector<Expression>& arguments) const {
   std::vector<std::string> texts;
+  texts.reserve(arguments.size());
   for (const Expression& e : arguments) texts.push_back(e.text());
   return Condition(texts.empty() ? name_ : name_ + "(" + join(texts) + ")");
 }
@@ -62,6 +64,7 @@ Condition Builder::Name::with(const std::vector<Expression>& arguments) const {
 Builder::Name Builder::relation(const std::string& name, const std::vector<Type>& columns) {
   check_name(name, "relation");
   std::vector<std::string> types;
+  types.reserve(columns.size());
   for (const Type type : columns) types.emplace_back(type_name(type));
   text_ += "rel " + name + "(" + join(types) + ").\n";
   return Name(name);
