@@ -171,11 +171,17 @@ void Evaluation::base_rules(const Stratum& stratum, const std::vector<Work*>& wo
   }
 }
 
+std::vector<const Rule*> Evaluation::rules_of(const std::vector<Work*>& works) {
+  std::vector<const Rule*> rules;
+  rules.reserve(works.size());
+  for (const Work* w : works) rules.push_back(w->rule);
+  return rules;
+}
+
 bool Evaluation::by_closure(const Stratum& stratum, const std::vector<Work*>& works) {
   if (stratum.relations.size() != 1) return false;
   const int p = stratum.relations[0];
-  std::vector<const Rule*> rules;
-  for (const Work* w : works) rules.push_back(w->rule);
+  const std::vector<const Rule*> rules = rules_of(works);
   const int base = closed_relation(rules, p);
   if (base < 0 || relation(p).size() > 0) return false;
   const Rows* edges = relation(base).rows();
@@ -193,8 +199,7 @@ bool Evaluation::by_closure(const Stratum& stratum, const std::vector<Work*>& wo
 bool Evaluation::by_best_paths(const Stratum& stratum, const std::vector<Work*>& works) {
   if (stratum.relations.size() != 1) return false;
   const int p = stratum.relations[0];
-  std::vector<const Rule*> rules;
-  for (const Work* w : works) rules.push_back(w->rule);
+  const std::vector<const Rule*> rules = rules_of(works);
   BestPaths paths;
   if (!best_paths_of(rules, p, unit_.relations[static_cast<size_t>(p)], paths)) return false;
   const int64_t begin = now_ns();

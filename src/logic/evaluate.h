@@ -55,6 +55,7 @@ class Evaluation {
   };
   void stage_facts();
   void compute(const Stratum& stratum);
+  static std::vector<const Rule*> rules_of(const std::vector<Work*>& works);
   bool by_closure(const Stratum& stratum, const std::vector<Work*>& works);
   bool by_best_paths(const Stratum& stratum, const std::vector<Work*>& works);
   void base_rules(const Stratum& stratum, const std::vector<Work*>& works);

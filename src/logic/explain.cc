@@ -110,6 +110,7 @@ class Prover {
       for (size_t s = 0; s < values.size(); s++) machine.slot(static_cast<int>(s)) = values[s];
       machine.solved = [&] {
         std::vector<Value> slots;
+        slots.reserve(static_cast<size_t>(r.slots));
         for (int s = 0; s < r.slots; s++) slots.push_back(machine.slot(s));
         for (size_t c = 0; c < fact.size(); c++)
           if (value_of(e_.unit(), r.head.arguments[c], slots) != fact[c]) return true;

@@ -155,7 +155,7 @@ class Reader {
 
 std::string written(Type type, Value v, const Unit& unit, bool quoted) {
   if (type == Type::kFloat && unit.dialect == Dialect::kSouffle) return formatted("%.17g", as_float(v));
-  const std::string text = value_text(type, v, unit.symbols);
+  std::string text = value_text(type, v, unit.symbols);
   if (type != Type::kSymbol || !quoted) return text;
   std::string result = "\"";
   for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);

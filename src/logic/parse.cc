@@ -5,8 +5,8 @@
 namespace ingot::logic {
 namespace {
 
-constexpr int kDeepest = 200;             // brackets in brackets
-constexpr size_t kMostLiterals = 200000;  // that alternatives may multiply to
+constexpr int kDeepest = 200;            // brackets in brackets
+constexpr size_t kMostLiterals = 20000;  // that alternatives may multiply to
 
 }  // namespace
 
@@ -83,7 +83,12 @@ void Parser::clause() {
 
 void Parser::add_rules(const std::vector<Atom>& heads, const Alternatives& bodies, int at) {
   for (const Atom& head : heads)
-    for (const Body& body : bodies) unit_.rules.push_back({.head = head, .body = body, .at = at});
+    for (const Body& body : bodies) {
+      if (heads.size() > 1) literals_ += body.size();
+      if (literals_ > kMostLiterals)
+        fail_at(at, "heads and alternatives multiply to more than " + grouped(kMostLiterals) + " literals");
+      unit_.rules.push_back({.head = head, .body = body, .at = at});
+    }
 }
 
 Atom Parser::atom() {

@@ -173,6 +173,7 @@ Term Parser::aggregate_of(Fold fold) {
     expect(":", "and a body in braces");
     braces = take("{");
   }
+  if (a.terms.size() > 30) fail_at(t.at, "an aggregate of more than 30 terms");
   if (a.terms.empty() && fold != Fold::kCount)
     fail_at(t.at, "what should be folded is missing", "write sum x, min x, …");
   if (!braces) {
