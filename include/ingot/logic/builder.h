@@ -61,7 +61,7 @@ class INGOT_API Variable : public Expression {
 };
 
 /// One part of a body: a fact that must hold, or must not (operator!), or a comparison.
-class INGOT_API Condition {
+class Condition {
  public:
   explicit Condition(std::string text) : text_(std::move(text)) {}
   const std::string& text() const { return text_; }
