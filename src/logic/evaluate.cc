@@ -26,6 +26,7 @@ Evaluation::Evaluation(const Unit& unit, RunOptions options)
     pointers_.push_back(relations_.back().get());
   }
   changing_.assign(relations_.size(), false);
+  unit_.symbols.set_meter(meter_);
   for (const Rule& r : unit_.rules)
     if (!r.is_fact()) works_.push_back({&r});
 }

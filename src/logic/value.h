@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "ingot/logic/program.h"
+#include "logic/meter.h"
 
 namespace ingot::logic {
 
@@ -30,9 +31,9 @@ class Symbols {
   Value intern(std::string_view text) {
     const auto found = numbers_.find(text);
     if (found != numbers_.end()) return found->second;
+    if (meter_ != nullptr) meter_->take(text.size() + kOverhead);
     texts_.emplace_back(text);
     numbers_.emplace(texts_.back(), texts_.size() - 1);
-    bytes_ += text.size() + 96;
     return texts_.size() - 1;
   }
   const std::string& text(Value number) const { return texts_[number]; }
@@ -43,12 +44,14 @@ class Symbols {
     number = found->second;
     return true;
   }
-  uint64_t bytes() const { return bytes_; }
+  /// From now on texts count as memory of facts.
+  void set_meter(Meter& meter) { meter_ = &meter; }
 
  private:
-  std::deque<std::string> texts_;  // its strings stay where they are
+  static constexpr uint64_t kOverhead = 96;  // the string, its place in the table, the allocator's part
+  std::deque<std::string> texts_;            // its strings stay where they are
   std::unordered_map<std::string_view, Value> numbers_;
-  uint64_t bytes_ = 0;
+  Meter* meter_ = nullptr;
 };
 
 }  // namespace ingot::logic

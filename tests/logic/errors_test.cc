@@ -105,6 +105,8 @@ TEST(Errors, OfValuesWhileRunning) {
 TEST(Errors, OfLimits) {
   Engine e(Program::parse("p(0). p(y) <- p(x), y = x + 1."), {.memory_limit = 64 << 10});
   EXPECT_REFUSED(e.run(), "more than the limit of 64.0 KiB");
+  Engine texts(Program::parse("p(\"a\"). p(y) <- p(x), y = cat(x, \"b\")."), {.memory_limit = 64 << 10});
+  EXPECT_REFUSED(texts.run(), "more than the limit of 64.0 KiB");
   std::atomic<bool> cancel{true};
   Engine stopped(Program::parse("p(0). p(y) <- p(x), y = x + 1."), {.cancel = &cancel});
   EXPECT_REFUSED(stopped.run(), "stopped");
