@@ -175,8 +175,8 @@ TEST(ContractionOrder, IsTheOptimumToTenTensors) {
   }
 }
 
-// The network that opt_einsum's documentation measures itself by: 40 tensors, 100 bonds of size 2 (regularity 5, seed 1).
-// Greedy needs 2^36.0 there, 128 random-greedy tries 2^32.2.
+// 40 tensors and 100 bonds of size 2, drawn anew by the recipe of opt_einsum's documentation (regularity 5, NumPy's seed
+// 1). It reports 2^36.0 for its greedy order there, and 2^32.2 for the best of 128 random-greedy ones.
 Plain forty() {
   static constexpr int kBonds[100][2] = {
       {0, 7},   {0, 10},  {0, 15},  {0, 17},  {0, 19},  {1, 18},  {1, 30},  {2, 5},   {2, 17},  {2, 21},
