@@ -1,5 +1,6 @@
 // Items in a line: which of two comes first is known at once, and an item can be moved in front of another.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

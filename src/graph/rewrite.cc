@@ -106,7 +106,8 @@ class Rewriter final : public Rewrite, private Recorder {
   Tensor out(Site s, int i) const override { return graph_.symbol(node(s).first + i); }
   bool is_free(Site s) const override {
     const Node& n = node(s);
-    return !n.dead && !n.is_store() && n.after.empty() && !n.stop_gradient;
+    const auto stores = [&](NodeId a) { return graph_.node(a).is_store(); };
+    return !n.dead && !n.is_store() && !n.stop_gradient && std::none_of(n.after.begin(), n.after.end(), stores);
   }
   bool is_store(Site s) const override { return node(s).is_store(); }
   bool wait_alike(Site a, Site b) const override { return node(a).after == node(b).after; }
@@ -207,21 +208,43 @@ class Rewriter final : public Rewrite, private Recorder {
     }
   }
 
-  // What waited for node `old` waits for `next`, which reads in its place.
-  void wait_instead(NodeId old, NodeId next) {
+  std::unordered_map<NodeId, std::vector<NodeId>>& waiters() {
     if (!waiters_) {
       waiters_.emplace();
       for (size_t i = 0; i < graph_.nodes.size(); i++)
         for (const NodeId a : graph_.nodes[i].after) (*waiters_)[a].push_back(static_cast<NodeId>(i));
     }
-    const auto found = waiters_->find(old);
-    if (found == waiters_->end()) return;
-    const std::vector<NodeId> waiting = found->second;
-    for (const NodeId i : waiting) {
-      std::vector<NodeId>& after = graph_.node(i).after;
-      if (place(i) <= place(next) || std::find(after.begin(), after.end(), next) != after.end()) continue;
-      after.push_back(next);
-      (*waiters_)[next].push_back(i);
+    return *waiters_;
+  }
+  std::vector<NodeId> waiting_for(NodeId n) {
+    const auto found = waiters().find(n);
+    return found == waiters().end() ? std::vector<NodeId>() : found->second;
+  }
+  void wait(NodeId who, NodeId before) {
+    std::vector<NodeId>& after = graph_.node(who).after;
+    if (place(who) <= place(before) || std::find(after.begin(), after.end(), before) != after.end()) return;
+    after.push_back(before);
+    waiters()[before].push_back(who);
+  }
+
+  // What waited for node `old` waits for `next`, which reads in its place.
+  void wait_instead(NodeId old, NodeId next) {
+    for (const NodeId n : waiting_for(old)) wait(n, next);
+  }
+
+  // Node `id` checks nothing any more: who waited for its check, and not for what it reads, waits for the checks before it.
+  void forget_check(NodeId id) {
+    const auto stores = [&](NodeId a) { return graph_.node(a).is_store(); };
+    std::vector<NodeId>& after = graph_.node(id).after;
+    const std::vector<NodeId> earlier(std::partition(after.begin(), after.end(), stores), after.end());
+    after.resize(after.size() - earlier.size());
+    for (const NodeId n : waiting_for(id)) {
+      const std::vector<Tensor>& to = graph_.node(n).stores;
+      if (std::none_of(to.begin(), to.end(), [&](const Tensor& t) {
+            return t.defined() && how_reads(graph_, graph_.node(id), t) != Reads::kNot;
+          }))
+        std::erase(graph_.node(n).after, id);
+      for (const NodeId check : earlier) wait(n, check);
     }
   }
 
@@ -247,7 +270,7 @@ class Rewriter final : public Rewrite, private Recorder {
     taken_ = true;
     Node& n = graph_.node(id);
     const std::vector<ValueId> old = std::exchange(n.inputs, std::move(values));
-    n.op = &op;
+    const Op* before = std::exchange(n.op, &op);
     n.attrs = graph_.keep(attrs);
     n.first = static_cast<ValueId>(graph_.values.size());
     n.count = specs.count;
@@ -260,6 +283,7 @@ class Rewriter final : public Rewrite, private Recorder {
     index().add(id);
     for (const ValueId v : old)
       if (v != kAbsent) stop_reading(v);
+    if (before != nullptr && before->check != nullptr && op.check == nullptr) forget_check(id);
   }
   void call_into(const Op&, std::span<const Tensor* const>, const Attrs&, std::span<const Tensor* const>) override {
     throw Error(ErrorKind::kInternal, "rewrite: a rule stores nothing");

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <numeric>
+#include <vector>
 
 #include "rl/cubies.h"
 
@@ -64,13 +65,13 @@ Cube2::State state_of(const Pieces& p) {
   return {rank_of(corners), twist_number(twists)};
 }
 
-// The six ways to place the faces that leave the held corner where it is.
-const std::array<FaceMap, 6>& maps_of_held_corner() {
-  static const std::array<FaceMap, 6> all = [] {
-    std::array<FaceMap, 6> kept{};
+// The six ways to place the cube that leave the held corner where it is.
+const std::array<Placement, 6>& placements_of_held_corner() {
+  static const std::array<Placement, 6> all = [] {
+    std::array<Placement, 6> kept{};
     size_t count = 0;
-    for (const FaceMap& map : face_maps())
-      if (map[0] < 3 && map[1] < 3 && map[2] < 3) kept[count++] = map;  // U, R and F stay among themselves
+    for (const Placement& p : placements())
+      if (p.faces[0] < 3 && p.faces[1] < 3 && p.faces[2] < 3) kept[count++] = p;  // U, R and F stay among themselves
     return kept;
   }();
   return all;
@@ -118,9 +119,10 @@ std::string_view Cube2::move_name(int move) const {
   return kNames[move];
 }
 
-void Cube2::hot(const State& s, std::span<int32_t> out) const {
+void Cube2::hot(const State& seen, std::span<int32_t> out) const {
+  const State s = hides_symmetry() ? canonical(seen) : seen;
   const uint8_t *corners = tables_->corners[s.permutation], *twists = tables_->twists[s.twist];
-  if (encoding_ == CubeEncoding::kCubies) {
+  if (encoding_ != CubeEncoding::kFacelets) {
     for (int i = 0; i < 7; i++) out[static_cast<size_t>(i)] = i * 21 + corners[i] * 3 + twists[i];
     return;
   }
@@ -145,7 +147,18 @@ double Cube2::potential(const State& s) const {
 
 Cube2::State Cube2::symmetric(const State& s, int k) const {
   const Pieces p = pieces_of(*tables_, s);
-  return state_of(mapped(k < 6 ? p : inverse_of(p), maps_of_held_corner()[static_cast<size_t>(k % 6)]));
+  return state_of(placed(k < 6 ? p : inverse_of(p), placements_of_held_corner()[static_cast<size_t>(k % 6)]));
+}
+
+Cube2::State Cube2::canonical(const State& s) const {
+  static const std::vector<uint32_t> codes = [this] {
+    std::vector<uint32_t> least(kStates, kStates);
+    for (uint32_t code = 0; code < kStates; code++)
+      if (least[code] == kStates)  // the first of its kind
+        for (int k = 0; k < symmetry_count(); k++) least[this->code(symmetric(state(code), k))] = code;
+    return least;
+  }();
+  return state(codes[code(s)]);
 }
 
 std::string Cube2::facelets(const State& s) const {

@@ -1,5 +1,7 @@
 #include "ingot/rl/cube3.h"
 
+#include <tuple>
+
 #include "rl/cubies.h"
 
 namespace ingot::rl {
@@ -77,8 +79,9 @@ Cube3::State Cube3::state(const Code& code) const {
   return s;
 }
 
-void Cube3::hot(const State& s, std::span<int32_t> out) const {
-  if (encoding_ == CubeEncoding::kCubies) {
+void Cube3::hot(const State& seen, std::span<int32_t> out) const {
+  const State s = hides_symmetry() ? canonical(seen) : seen;
+  if (encoding_ != CubeEncoding::kFacelets) {
     for (size_t i = 0; i < 12; i++) out[i] = static_cast<int32_t>(i * 24) + s.edges[i] % 16 * 2 + s.edges[i] / 16;
     for (size_t i = 0; i < 8; i++)
       out[12 + i] = static_cast<int32_t>(288 + i * 24) + s.corners[i] % 8 * 3 + s.corners[i] / 8;
@@ -107,7 +110,18 @@ double Cube3::potential(const State& s) const {
 
 Cube3::State Cube3::symmetric(const State& s, int k) const {
   const Pieces p = pieces_of(s);
-  return state_of(mapped(k < 48 ? p : inverse_of(p), face_maps()[static_cast<size_t>(k % 48)]));
+  return state_of(placed(k < 48 ? p : inverse_of(p), placements()[static_cast<size_t>(k % 48)]));
+}
+
+Cube3::State Cube3::canonical(const State& s) const {
+  State least = s;
+  Code code = this->code(s);
+  for (int k = 1; k < symmetry_count(); k++) {
+    const State other = symmetric(s, k);
+    if (const Code c = this->code(other); std::tie(c.edges, c.corners) < std::tie(code.edges, code.corners))
+      least = other, code = c;
+  }
+  return least;
 }
 
 std::string Cube3::facelets(const State& s) const {

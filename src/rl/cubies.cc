@@ -61,6 +61,20 @@ bool is_mirror(const FaceMap& map) {
   return dot(cross, f) != dot(plain, kNormals[2]);
 }
 
+Placement placement_of(const FaceMap& faces) {
+  Placement way{};
+  way.faces = faces, way.mirror = is_mirror(faces);
+  for (size_t i = 0; i < 8; i++) {
+    const auto [to, shift] = image(kCorners, static_cast<int>(i), faces);
+    way.corner[i] = static_cast<uint8_t>(to), way.corner_shift[i] = static_cast<uint8_t>(shift);
+  }
+  for (size_t i = 0; i < 12; i++) {
+    const auto [to, shift] = image(kEdges, static_cast<int>(i), faces);
+    way.edge[i] = static_cast<uint8_t>(to), way.edge_shift[i] = static_cast<uint8_t>(shift);
+  }
+  return way;
+}
+
 std::string colours_text(const uint8_t* colours, const int* stickers, int count) {
   std::string out;
   for (int k = 0; k < count; k++) out += kFaces[colours[stickers[k]]];
@@ -78,39 +92,33 @@ void check_even_twist(const char* where, const Pieces& p, int sum) {
 
 }  // namespace
 
-const std::array<FaceMap, 48>& face_maps() {
-  static const std::array<FaceMap, 48> all = [] {
-    std::array<FaceMap, 48> maps{};
+const std::array<Placement, 48>& placements() {
+  static const std::array<Placement, 48> all = [] {
+    std::array<Placement, 48> ways{};
     size_t count = 0;
     for (uint8_t u = 0; u < 6; u++)
       for (uint8_t r = 0; r < 6; r++)
         for (uint8_t f = 0; f < 6; f++) {
           if (u % 3 == r % 3 || u % 3 == f % 3 || r % 3 == f % 3) continue;
           const auto opposite = [](uint8_t face) { return static_cast<uint8_t>((face + 3) % 6); };
-          maps[count++] = {u, r, f, opposite(u), opposite(r), opposite(f)};
+          ways[count++] = placement_of({u, r, f, opposite(u), opposite(r), opposite(f)});
         }
-    return maps;
+    return ways;
   }();
   return all;
 }
 
-Pieces mapped(const Pieces& p, const FaceMap& map) {
-  const bool mirror = is_mirror(map);
+Pieces placed(const Pieces& p, const Placement& to) {
   Pieces out;
-  for (int i = 0; i < 8; i++) {
-    const auto slot = static_cast<size_t>(i);
-    const auto [to_slot, slot_shift] = image(kCorners, i, map);
-    const auto [to_piece, piece_shift] = image(kCorners, p.corner[slot], map);
-    const int twist = slot_shift - piece_shift + (mirror ? -p.twist[slot] : p.twist[slot]);
-    out.corner[static_cast<size_t>(to_slot)] = static_cast<uint8_t>(to_piece);
-    out.twist[static_cast<size_t>(to_slot)] = static_cast<uint8_t>((twist + 6) % 3);
+  for (size_t slot = 0; slot < 8; slot++) {
+    const size_t piece = p.corner[slot], at = to.corner[slot];
+    const int twist = to.corner_shift[slot] - to.corner_shift[piece] + (to.mirror ? -p.twist[slot] : p.twist[slot]);
+    out.corner[at] = to.corner[piece], out.twist[at] = static_cast<uint8_t>((twist + 6) % 3);
   }
-  for (int i = 0; i < 12; i++) {
-    const auto slot = static_cast<size_t>(i);
-    const auto [to_slot, slot_shift] = image(kEdges, i, map);
-    const auto [to_piece, piece_shift] = image(kEdges, p.edge[slot], map);
-    out.edge[static_cast<size_t>(to_slot)] = static_cast<uint8_t>(to_piece);
-    out.flip[static_cast<size_t>(to_slot)] = static_cast<uint8_t>((slot_shift + piece_shift + p.flip[slot]) % 2);
+  for (size_t slot = 0; slot < 12; slot++) {
+    const size_t piece = p.edge[slot], at = to.edge[slot];
+    out.edge[at] = to.edge[piece];
+    out.flip[at] = static_cast<uint8_t>((to.edge_shift[slot] + to.edge_shift[piece] + p.flip[slot]) % 2);
   }
   return out;
 }

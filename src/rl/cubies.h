@@ -63,11 +63,19 @@ constexpr Pieces inverse_of(const Pieces& p) {
 /// Where the faces go when the whole cube is rotated or seen in a mirror: face f of kFaces becomes face to[f].
 using FaceMap = std::array<uint8_t, 6>;
 
-/// The cube as it is after `map`: turning face f before is turning face map[f] (in a mirror, the other way) after.
-Pieces mapped(const Pieces& p, const FaceMap& map);
+/// One way to place a cube: where its faces go, and with them its slots and pieces, and how much these are turned then.
+struct Placement {
+  FaceMap faces;
+  bool mirror;
+  std::array<uint8_t, 8> corner, corner_shift;
+  std::array<uint8_t, 12> edge, edge_shift;
+};
 
-/// All 48 ways to place a cube's faces; the first changes nothing.
-const std::array<FaceMap, 48>& face_maps();
+/// The cube as it is after it was placed so: turning face f before is turning face faces[f] (in a mirror, the other way) after.
+Pieces placed(const Pieces& p, const Placement& placement);
+
+/// All 48 ways to place a cube; the first changes nothing.
+const std::array<Placement, 48>& placements();
 
 /// Number in kFaces.
 constexpr uint8_t face_of(char letter) { return static_cast<uint8_t>(kFaces.find(letter)); }

@@ -9,6 +9,8 @@
 namespace ingot::rl {
 namespace {
 
+constexpr int64_t kAskedRows = 4096;
+
 std::unique_ptr<QNet> make_net(const NetInput& input, const ValueOptions& o) {
   if (o.walk_length < 1 || o.walks < 1 || o.walk_updates < 0 || o.iteration_updates < 0 || o.iteration_states < 1 ||
       o.target_every < 1)
@@ -38,6 +40,12 @@ ValueUpdate::ValueUpdate(const NetInput& input, int64_t moves, const ValueOption
 
   target_ = std::make_unique<QNet>(nn::clone(*net_));
   target_parameters_ = std::make_unique<ParameterSlab>(target_->trainable_parameters());
+  if (o.sweep) {
+    asked_ = zeros(input.shape(kAskedRows), input.dtype());
+    target_plan_ = compile([&](const Tensor& x) { return relu(reshape((*target_)(x), {kAskedRows})); },
+                           {InputSpec(asked_.shape(), asked_.dtype(), "states")}, named("target values"));
+    return;
+  }
   states_ = zeros(input.shape(m), input.dtype());
   neighbours_ = zeros(input.shape(m * moves), input.dtype());
   unsolved_ = zeros({m, moves});
@@ -71,9 +79,19 @@ float ValueUpdate::learn_walks() {
   return walk_plan_.run(walk_states_, walk_labels_)[0].item<float>();
 }
 
+bool ValueUpdate::renew_target() {
+  if ((updates_ - options_.walk_updates) % options_.target_every != 0) return false;
+  copy_into(target_parameters_->values(), parameters_->values());
+  return true;
+}
+
+std::span<const float> ValueUpdate::ask() {
+  const Tensor& values = target_plan_.run(asked_)[0];
+  return {values.data<float>(), static_cast<size_t>(values.numel())};
+}
+
 float ValueUpdate::learn_iteration() {
-  if ((updates_ - options_.walk_updates) % options_.target_every == 0)
-    copy_into(target_parameters_->values(), parameters_->values());
+  renew_target();
   count();
   return iteration_plan_.run(states_, neighbours_, unsolved_)[0].item<float>();
 }

@@ -1,14 +1,11 @@
 // A plan that has run once allocates nothing: neither tensor storage nor anything else of the process.
 #include "tests/graph/training_plan.h"
+#include "tests/sanitized.h"
 
 namespace ingot::harness {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr int kRuns = 1000;  // instrumented code is slow, and its allocations are the same
-#else
-constexpr int kRuns = 10000;
-#endif
+constexpr int kRuns = kSanitized ? 1'000 : 10'000;
 
 void expect_no_allocations(int threads, int runs) {
   const int before = ingot::threads();

@@ -51,6 +51,33 @@ Plan check(const Function& f, const Tensor& x, std::span<const Tensor> eager) {
   return plan;
 }
 
+// A gradient of pooling checks its positions, and checks keep their order among themselves and with stores: none of that
+// is left when the positions are taps.
+TEST(PoolPass, AllOfSeveralPoolingsAreJoinedAndGradientsAreStoredWhereTheyAreMade) {
+  Tensor w1 = uniform({4, 3, 3, 3}, 1, -1, 1), w2 = uniform({5, 4, 3, 3}, 2, -1, 1), w3 = uniform({5, 3}, 3, -1, 1);
+  const std::vector<Tensor> parameters{w1, w2, w3};
+  std::vector<Tensor> slopes;
+  for (const Tensor& w : parameters) slopes.push_back(zeros(w.shape()));
+  const Tensor x = uniform({2, 3, 16, 16}, 4, -1, 1);
+  const auto step = [&](const Tensor& in) {
+    Tensor h = max_pool2d(relu(conv2d(in, w1)), {.kernel = {2, 2}})[0];
+    h = max_pool2d(relu(conv2d(h, w2)), {.kernel = {2, 2}})[0];
+    const Tensor loss = sum(square(matmul(max(h, {2, 3}), w3)));
+    const std::vector<Tensor> g = gradients(loss, parameters);
+    for (size_t i = 0; i < g.size(); i++) copy_into(slopes[i], g[i]);
+    return loss;
+  };
+  Plan without = compile(step, {InputSpec(x.shape())}, {.without = {"pool"}});
+  without.run(x);
+  std::vector<Tensor> want;
+  for (Tensor& s : slopes) want.push_back(clone(s)), fill(s, 0);
+  Plan plan = compile(step, {InputSpec(x.shape())});
+  plan.run(x);
+  expect_near(slopes, want, "gradients");
+  EXPECT_FALSE(has(plan, "max_pool2d") || has(plan, "max_pool_grad") || has(plan, "taps_grad") || has(plan, "copy"))
+      << plan.dump();
+}
+
 // Loss and gradients of a network of one layer; eager gradients come from a plan that is thrown away, so the eager
 // numbers are put together by hand.
 std::vector<Tensor> by_hand(const Net& n) {

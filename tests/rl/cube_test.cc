@@ -150,11 +150,40 @@ void observes_hot_inputs(const Cube& cube) {
   }
 }
 
-TEST(Cube, ObservationsInBothEncodings) {
-  for (const CubeEncoding encoding : {CubeEncoding::kFacelets, CubeEncoding::kCubies}) {
+TEST(Cube, ObservationsInAllEncodings) {
+  for (const CubeEncoding encoding : {CubeEncoding::kFacelets, CubeEncoding::kCubies, CubeEncoding::kCanonical}) {
     observes_hot_inputs(Cube2(CubeMetric::kQuarter, encoding));
     observes_hot_inputs(Cube3(encoding));
   }
+}
+
+// All symmetric states look like one of them, and others do not.
+template <class Cube>
+void canonical_states_are_seen(const Cube& cube) {
+  const auto seen = [&](const typename Cube::State& s) {
+    std::vector<int32_t> hot(static_cast<size_t>(cube.hot_count()));
+    cube.hot(s, hot);
+    return hot;
+  };
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    const auto state = scrambled(cube, 9, {seed, 1});
+    for (int k = 0; k < cube.symmetry_count(); k++) {
+      const auto other = cube.symmetric(state, k);
+      EXPECT_EQ(cube.canonical(other), cube.canonical(state));
+      EXPECT_EQ(seen(other), seen(state));
+    }
+    EXPECT_NE(seen(cube.apply(state, 0)), seen(state));
+  }
+}
+
+TEST(Cube, SymmetricStatesShareACanonicalOne) {
+  const Cube2 small(CubeMetric::kQuarter, CubeEncoding::kCanonical);
+  canonical_states_are_seen(small);
+  canonical_states_are_seen(Cube3(CubeEncoding::kCanonical));
+  for (uint32_t code = 0; code < Cube2::kStates; code += 101)
+    EXPECT_LE(small.code(small.canonical(small.state(code))), code);
+  EXPECT_NE(error_of([&] { PuzzleEnv<Cube2>{.puzzle = small}.observation_size(); }).find("look the same"),
+            std::string::npos);
 }
 
 TEST(Cube, ImpossibleOnesGetASentence) {

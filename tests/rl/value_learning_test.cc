@@ -7,6 +7,7 @@
 #include "ingot/base/memory.h"
 #include "ingot/base/threads.h"
 #include "ingot/rl/cube2.h"
+#include "ingot/rl/cube3.h"
 #include "ingot/rl/curriculum.h"
 #include "ingot/rl/distance.h"
 #include "ingot/rl/search.h"
@@ -130,6 +131,104 @@ TEST(ValueLearner, GoesOnToTheBitAtAnyNumberOfThreads) {
     EXPECT_EQ(all_weights(whole.network()), all_weights(second.network())) << n << " threads";
   }
   set_threads(before);
+}
+
+// A ring: a move is a step either way. How far a state is, is known.
+struct Ring {
+  struct State {
+    uint32_t at = 0;
+    bool operator==(const State&) const = default;
+  };
+  static constexpr uint32_t kPlaces = 24;
+  State solved() const { return {}; }
+  bool is_solved(const State& s) const { return s.at == 0; }
+  int move_count() const { return 2; }
+  State apply(const State& s, int move) const { return {(s.at + (move == 0 ? 1 : kPlaces - 1)) % kPlaces}; }
+  int inverse(int move) const { return 1 - move; }
+  std::string_view move_name(int move) const { return move == 0 ? "on" : "back"; }
+  uint32_t code(const State& s) const { return s.at; }
+  State state(uint32_t code) const { return {code}; }
+  int64_t state_count() const { return kPlaces; }
+  int64_t observation_size() const { return kPlaces; }
+  int64_t hot_count() const { return 1; }
+  void hot(const State& s, std::span<int32_t> out) const { out[0] = static_cast<int32_t>(s.at); }
+  void observe(const State& s, std::span<float> out) const {
+    for (uint32_t i = 0; i < kPlaces; i++) out[i] = i == s.at ? 1 : 0;
+  }
+};
+
+ValueOptions sweeping() {
+  return {.net = {.hidden = {32}, .dueling = false},
+          .walk_length = 16,
+          .walks = 4,
+          .walk_updates = 0,
+          .iteration_updates = 1'500,
+          .sweep = true,
+          .target_every = 50,
+          .lr = 1e-2f};
+}
+
+TEST(ValueLearner, SweepsFindTheDistanceOfEveryState) {
+  ValueLearner<Ring> learner(Ring(), sweeping());
+  while (learner.updates() < learner.total_updates()) learner.step();
+  LearnedValue<Ring> value(Ring(), learner.network(), 8);
+  for (uint32_t at = 1; at < Ring::kPlaces; at++) {
+    const Ring::State s{at};
+    float v = 0;
+    value(std::span(&s, 1), std::span(&v, 1));
+    EXPECT_NEAR(v, std::min(at, Ring::kPlaces - at), 0.2) << at;
+  }
+}
+
+TEST(ValueLearner, SweepsAllocateNothingAndGoOnToTheBitAtAnyNumberOfThreads) {
+  ValueLearner<Ring> whole(Ring(), sweeping()), first(Ring(), sweeping());
+  for (int i = 0; i < 120; i++) first.step(), whole.step();
+  const nn::TrainingState saved = first.state();
+  const uint64_t mallocs = harness::malloc_calls();
+  for (int i = 120; i < 200; i++) whole.step();
+  EXPECT_EQ(harness::malloc_calls(), mallocs);
+  const int before = threads();
+  for (const int n : {1, 2, 3}) {
+    set_threads(n);
+    ValueLearner<Ring> second(Ring(), sweeping());
+    second.load_state(saved);
+    for (int i = 120; i < 200; i++) second.step();
+    EXPECT_EQ(all_weights(whole.network()), all_weights(second.network())) << n << " threads";
+  }
+  set_threads(before);
+}
+
+TEST(ValueLearner, SweepsNeedStatesThatCanBeCounted) {
+  ValueOptions o = sweeping();
+  EXPECT_THROW(ValueLearner<Cube3>(Cube3(), o), Error);
+}
+
+// Of symmetric states that look the same one is asked, and its value is that of all.
+TEST(ValueLearner, SweepsOverCanonicalStatesLearnOneMoreThanTheBestNeighbour) {
+  ValueOptions o = sweeping();
+  o.lr = 0, o.lr_end = 0;
+  const Cube2 puzzle(CubeMetric::kQuarter, CubeEncoding::kCanonical);
+  ValueLearner<Cube2> learner(puzzle, o);
+  learner.step();
+  LearnedValue<Cube2> value(puzzle, learner.network(), 64);
+  std::vector<Cube2::State> walk(64);
+  random_walks(puzzle, walk, 16, {o.seed, 0x77616C6B});
+  double loss = 0;
+  for (const Cube2::State& s : walk) {
+    const auto value_of = [&](const Cube2::State& of) {
+      float v = 0;
+      value(std::span(&of, 1), std::span(&v, 1));
+      return static_cast<double>(v);
+    };
+    double least = 1e9;
+    for (int m = 0; m < 6; m++)
+      if (const Cube2::State next = puzzle.apply(s, m); puzzle.is_solved(next))
+        least = 0;
+      else
+        least = std::min(least, std::max(0.0, value_of(next)));
+    loss += (value_of(s) - 1 - least) * (value_of(s) - 1 - least) / 64;
+  }
+  EXPECT_NEAR(learner.loss(), loss, 1e-4 * loss);
 }
 
 TEST(Curriculum, GrowsByFractionsWhenEnoughIsSolvedAndNeverShrinks) {

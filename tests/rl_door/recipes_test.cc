@@ -147,6 +147,9 @@ TEST_F(RlRecipes, RefuseWhatMakesNoSenseAndLeaveNoFolder) {
   EXPECT_NE(
       refusal("[agent]\ntype = \"dqn\"\n[environment]\ntype = \"cartpole\"\n[model]\nlayers = []\n").find("model"),
       std::string::npos);
+  EXPECT_NE(refusal("[agent]\ntype = \"dqn\"\n[environment]\ntype = \"cube2\"\nencoding = \"canonical\"\n")
+                .find("not which move is best"),
+            std::string::npos);
   EXPECT_NE(refusal("[agent]\ntype = \"dqn\"\n[environment]\ntype = \"cube2\"\nencoding = \"x\"\n").find("encoding"),
             std::string::npos);
   const std::string dqn = "[agent]\ntype = \"dqn\"\n", cartpole = "[environment]\ntype = \"cartpole\"\n",

@@ -12,8 +12,10 @@ namespace ingot::rl {
 
 /// What counts as one move: a quarter turn (six of them: R R' U U' F F'), or half turns as well (R2 U2 F2).
 enum class CubeMetric : uint8_t { kQuarter, kHalf };
-/// What an observation has a one for: each sticker and its colour, or each piece's place and how it is turned there.
-enum class CubeEncoding : uint8_t { kFacelets, kCubies };
+/// What an observation has a one for: each sticker and its colour, or each piece's place and how it is turned there. Of
+/// symmetric states, which are as far from solved as each other, the canonical one shows its pieces for all: a network that
+/// learns how far states are has fewer to learn. It says nothing about moves, which symmetric states need different ones of.
+enum class CubeEncoding : uint8_t { kFacelets, kCubies, kCanonical };
 
 class INGOT_API Cube2 {
  public:
@@ -45,6 +47,7 @@ class INGOT_API Cube2 {
   State state(uint32_t code) const { return {static_cast<uint16_t>(code / 729), static_cast<uint16_t>(code % 729)}; }
   int64_t state_count() const { return kStates; }
 
+  bool hides_symmetry() const { return encoding_ == CubeEncoding::kCanonical; }
   /// Stickers: 24 places × 6 colours = 144 inputs, 24 of them one. Pieces: 7 places × 7 corners × 3 twists = 147
   /// inputs, 7 of them one.
   CubeEncoding encoding() const { return encoding_; }
@@ -60,6 +63,8 @@ class INGOT_API Cube2 {
   /// far from solved as it is.
   int symmetry_count() const { return 12; }
   State symmetric(const State& s, int k) const;
+  /// The symmetric state with the least code.
+  State canonical(const State& s) const;
 
   /// The 24 stickers' faces: "UUUURRRRFFFFDDDDLLLLBBBB" is solved (U, R, F, D, L, B, each row by row).
   std::string facelets(const State& s) const;

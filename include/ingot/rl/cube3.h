@@ -63,6 +63,7 @@ class INGOT_API Cube3 {
   Code code(const State& s) const;
   State state(const Code& code) const;
 
+  bool hides_symmetry() const { return encoding_ == CubeEncoding::kCanonical; }
   /// Stickers: 54 places × 6 colours = 324 inputs, 54 of them one. Pieces: 12 places × 12 edges × 2 flips and 8 × 8
   /// corners × 3 twists = 480 inputs, 20 of them one.
   CubeEncoding encoding() const { return encoding_; }
@@ -77,6 +78,8 @@ class INGOT_API Cube3 {
   /// The cube rotated and mirrored in 48 ways, and the inverse of each: as far from solved as it is.
   int symmetry_count() const { return 96; }
   State symmetric(const State& s, int k) const;
+  /// The symmetric state with the least code.
+  State canonical(const State& s) const;
 
   /// The 54 stickers' faces (U, R, F, D, L, B, each row by row).
   std::string facelets(const State& s) const;

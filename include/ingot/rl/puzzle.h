@@ -162,7 +162,13 @@ struct PuzzleEnv {
   Code state{};
   int32_t steps = 0;
 
-  int64_t observation_size() const { return puzzle.observation_size(); }
+  int64_t observation_size() const {
+    if constexpr (requires { puzzle.hides_symmetry(); })
+      if (puzzle.hides_symmetry())
+        throw Error(
+            "PuzzleEnv: symmetric states look the same in this encoding, and need different moves — use another");
+    return puzzle.observation_size();
+  }
   int64_t action_count() const { return puzzle.move_count(); }
   void reset(uint64_t seed) {
     const std::array<double, 4> drawn = uniform_four(seed, 1);

@@ -7,6 +7,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,12 +28,13 @@ namespace ingot::rl {
 
 struct ValueOptions {
   NetOptions net = {.hidden = {256, 128, 64}, .dueling = false};
-  int64_t walk_length = 22;          // moves of a random walk; the mean distance of a random state and a few more
-  int64_t walks = 64;                // in a batch of random walks: walks · walk_length states
-  int64_t walk_updates = 4'000;      // updates that learn from them; then
-  int64_t iteration_updates = 0;     // updates of value iteration, y(s) = 1 + min over moves of V(next)
-  int64_t iteration_states = 512;    // in a batch of those
-  int64_t target_every = 500;        // updates of value iteration before V in y is renewed
+  int64_t walk_length = 22;        // moves of a random walk; the mean distance of a random state and a few more
+  int64_t walks = 64;              // in a batch of random walks: walks · walk_length states
+  int64_t walk_updates = 4'000;    // updates that learn from them; then
+  int64_t iteration_updates = 0;   // updates of value iteration, y(s) = 1 + min over moves of V(next)
+  int64_t iteration_states = 512;  // in a batch of those
+  bool sweep = false;          // V of every state is computed at once when it is renewed; batches are those of walks
+  int64_t target_every = 500;  // updates of value iteration before V in y is renewed
   float lr = 1e-3f, lr_end = 1e-5f;  // Adam's, falling in a line over all updates
   uint64_t seed = 1;
 };
@@ -73,6 +75,11 @@ class INGOT_API ValueUpdate {
   const Tensor& neighbours() const { return neighbours_; }
   const Tensor& unsolved() const { return unsolved_; }
   float learn_iteration();
+  /// Of sweeps: rows of states to ask for V of, and V of them.
+  const Tensor& asked() const { return asked_; }
+  std::span<const float> ask();
+  /// Renews V in y when it is time to, and says whether it did.
+  bool renew_target();
 
   QNet& network() { return *net_; }
   const Plan& walk_plan() const { return walk_plan_; }
@@ -86,8 +93,8 @@ class INGOT_API ValueUpdate {
   ValueOptions options_;
   std::unique_ptr<QNet> net_, target_;
   std::unique_ptr<ParameterSlab> parameters_, target_parameters_;
-  Tensor adam_, lr_, step_, walk_states_, walk_labels_, states_, neighbours_, unsolved_;
-  Plan walk_plan_, iteration_plan_;
+  Tensor adam_, lr_, step_, walk_states_, walk_labels_, states_, neighbours_, unsolved_, asked_;
+  Plan walk_plan_, iteration_plan_, target_plan_;
   int64_t updates_ = 0;
 };
 
@@ -98,8 +105,9 @@ class ValueLearner {
   ValueLearner(const P& puzzle, const ValueOptions& options)
       : puzzle_(puzzle), options_(options), update_(puzzle_input(puzzle), puzzle.move_count(), options) {
     walk_.resize(static_cast<size_t>(std::max(options.walks, walks_per_iteration()) * options.walk_length));
-    if (options.iteration_updates > 0)
+    if (options.iteration_updates > 0 && !options.sweep)
       next_.resize(static_cast<size_t>(options.iteration_states * puzzle.move_count()));
+    if (options.iteration_updates > 0 && options.sweep) make_table();
     float* label = update_.walk_labels().template data<float>();
     for (int64_t i = 0; i < options.walks * options.walk_length; i++)
       label[i] = static_cast<float>(i % options.walk_length + 1);
@@ -110,7 +118,10 @@ class ValueLearner {
     if (updates() >= total_updates())
       throw Error("ValueLearner::step: all " + std::to_string(total_updates()) +
                   " updates have been made — ask for more walk_updates or iteration_updates");
-    loss_ = update_.updates() < options_.walk_updates ? learn_walks() : learn_iteration();
+    if (update_.updates() < options_.walk_updates)
+      loss_ = learn_walks();
+    else
+      loss_ = options_.sweep ? learn_sweep() : learn_iteration();
   }
   int64_t updates() const { return update_.updates(); }
   int64_t total_updates() const { return options_.walk_updates + options_.iteration_updates; }
@@ -131,11 +142,12 @@ class ValueLearner {
     update_.load(state);
     walks_ = saved_count(state, "walks"), states_seen_ = saved_count(state, "states_seen");
     loss_ = saved_real(state, "loss");
+    swept_ = false;
   }
 
  private:
   int64_t walks_per_iteration() const {
-    return options_.iteration_updates == 0
+    return options_.iteration_updates == 0 || options_.sweep
                ? 0
                : (options_.iteration_states + options_.walk_length - 1) / options_.walk_length;
   }
@@ -175,11 +187,70 @@ class ValueLearner {
     return update_.learn_iteration();
   }
 
+  void make_table() {
+    if constexpr (CountedPuzzle<P>) {
+      table_.resize(static_cast<size_t>(puzzle_.state_count()));
+      walk_.resize(std::max(walk_.size(), static_cast<size_t>(update_.asked().size(0))));
+      for (size_t code = 0; code < table_.size(); code++)
+        if (is_asked(puzzle_.state(static_cast<CodeOf<P>>(code)))) asked_.push_back(static_cast<CodeOf<P>>(code));
+    } else {
+      throw Error("value learning: a sweep goes over all states, and this puzzle's cannot be counted");
+    }
+  }
+
+  // Of symmetric states that look the same, one is asked.
+  bool is_asked(const State& s) const {
+    if constexpr (requires { puzzle_.canonical(s); })
+      return !puzzle_.hides_symmetry() || puzzle_.canonical(s) == s;
+    else
+      return true;
+  }
+  float target(const State& s) const {
+    if constexpr (requires { puzzle_.canonical(s); })
+      return table_[puzzle_.code(puzzle_.hides_symmetry() ? puzzle_.canonical(s) : s)];
+    else
+      return table_[puzzle_.code(s)];
+  }
+
+  void sweep() {
+    const auto rows = static_cast<size_t>(update_.asked().size(0));
+    for (size_t first = 0; first < asked_.size(); first += rows) {
+      const size_t n = std::min(rows, asked_.size() - first);
+      for (size_t i = 0; i < n; i++) walk_[i] = puzzle_.state(asked_[first + i]);
+      observe_states(puzzle_, std::span<const State>(walk_.data(), n), update_.asked());
+      const std::span<const float> values = update_.ask();
+      for (size_t i = 0; i < n; i++) table_[asked_[first + i]] = values[i];
+    }
+    table_[puzzle_.code(puzzle_.solved())] = 0;
+    swept_ = true;
+  }
+
+  float learn_sweep() {
+    if constexpr (CountedPuzzle<P>) {
+      if (update_.renew_target() || !swept_) sweep();
+      const std::span<const State> states = walk(options_.walks);
+      float* label = update_.walk_labels().template data<float>();
+      share_out(states.size() >= 1024, std::ssize(states), 64, [&](size_t first, size_t last) {
+        for (size_t i = first; i < last; i++) {
+          label[i] = std::numeric_limits<float>::infinity();
+          for (int m = 0; m < puzzle_.move_count(); m++)
+            label[i] = std::min(label[i], target(puzzle_.apply(states[i], m)) + 1);
+        }
+      });
+      observe_states(puzzle_, states, update_.walk_states());
+      states_seen_ += std::ssize(states);
+    }
+    return update_.learn_walks();
+  }
+
   static constexpr uint64_t kWalkStream = 0x77616C6B;  // "walk"
   P puzzle_;
   ValueOptions options_;
   ValueUpdate update_;
   std::vector<State> walk_, next_;
+  std::vector<float> table_;      // of sweeps: V of the states that are asked for
+  std::vector<CodeOf<P>> asked_;  // which ones
+  bool swept_ = false;            // is the table V of the target network?
   int64_t walks_ = 0, states_seen_ = 0;
   double loss_ = 0;
 };

@@ -26,7 +26,11 @@ constexpr uint64_t kTestSeed = 0x74657374, kExamSeed = 0x6578616D;  // "test", "
 constexpr int64_t kPieceSteps = 64;                                 // of every environment
 
 CubeEncoding encoding_of(const Settings& s) {
-  return choice_of(s, "encoding", "facelets", "cubies") == 0 ? CubeEncoding::kFacelets : CubeEncoding::kCubies;
+  const std::string& text = s.text("encoding");
+  if (text == "facelets") return CubeEncoding::kFacelets;
+  if (text == "cubies") return CubeEncoding::kCubies;
+  if (text != "canonical") s.fail("encoding", "\"encoding\" is \"facelets\", \"cubies\" or \"canonical\"");
+  return CubeEncoding::kCanonical;
 }
 
 PuzzleEnv<Cube2> at_depth(PuzzleEnv<Cube2> env, double depth) {
@@ -48,6 +52,9 @@ std::unique_ptr<Agent> make_agent(const Description& d) {
   if (env.type() == "acrobot") return make_agent(Acrobot{}, d);
   if (env.type() == "mountaincar") return make_agent(MountainCar{}, d);
   if (env.type() == "cube3") env.fail("type", "the 3 x 3 x 3 is learned by values — [agent] type = \"value\"");
+  if (encoding_of(env) == CubeEncoding::kCanonical)
+    env.fail("encoding",
+             "\"canonical\" shows how far states are, not which move is best — use it with [agent] type = \"value\"");
   const PuzzleEnv<Cube2> cube{.puzzle = Cube2(CubeMetric::kQuarter, encoding_of(env)),
                               .mixed = static_cast<float>(env.number("mixed")),
                               .limit = static_cast<int32_t>(env.integer("limit"))};

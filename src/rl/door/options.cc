@@ -67,6 +67,8 @@ const Choice kValue{
      {"walk_updates", Kind::kInteger, "4000", "updates that learn from walks; then", 0, kAny},
      {"iteration_updates", Kind::kInteger, "0", "updates of value iteration", 0, kAny},
      {"iteration_states", Kind::kInteger, "512", "in a batch of value iteration", 1, 1e6},
+     {"sweep", Kind::kBoolean, "false",
+      "of value iteration: targets from a sweep over all states, batches as of walks (cube2)"},
      {"target_every", Kind::kInteger, "500", "updates of value iteration before its target is renewed", 1, kAny},
      {"lr", Kind::kNumber, "0.001", "Adam's rate,", 0, 1},
      {"lr_end", Kind::kNumber, "0.00001", "to which it falls in a line", 0, 1},
@@ -80,7 +82,9 @@ const Choice kMountainCar{"mountaincar", "MountainCar-v0: swing to reach the fla
 const Choice kCube2{
     "cube2",
     "the 2 x 2 x 2 cube, six quarter turns",
-    {{"encoding", Kind::kText, "\"facelets\"", "what the network sees: facelets (24 of 144) or cubies (7 of 147)"},
+    {{"encoding", Kind::kText, "\"facelets\"",
+      "what the network sees: facelets (24 of 144), cubies (7 of 147), or canonical: cubies, the same for symmetric "
+      "states (values only)"},
      {"depth", Kind::kNumber, "4.0", "of dqn: random turns that an episode begins with, at first (3.4: 3 or 4)", 1,
       100},
      {"depth_end", Kind::kNumber, "4.0", "of dqn: and at last; it grows whenever enough are solved", 1, 100},
@@ -88,10 +92,11 @@ const Choice kCube2{
      {"depth_when", Kind::kNumber, "0.9", "of dqn: share of the last 100 episodes that must be solved for it", 0, 1},
      {"mixed", Kind::kNumber, "0.3", "of dqn: share of the episodes that begin nearer", 0, 1},
      {"limit", Kind::kInteger, "50", "of dqn: turns after which an episode is cut off", 1, 10000}}};
-const Choice kCube3{
-    "cube3",
-    "the 3 x 3 x 3 cube, twelve quarter turns; for values",
-    {{"encoding", Kind::kText, "\"cubies\"", "what the network sees: facelets (54 of 324) or cubies (20 of 480)"}}};
+const Choice kCube3{"cube3",
+                    "the 3 x 3 x 3 cube, twelve quarter turns; for values",
+                    {{"encoding", Kind::kText, "\"cubies\"",
+                      "what the network sees: facelets (54 of 324), cubies (20 of 480), or canonical: cubies, the same "
+                      "for symmetric states"}}};
 
 }  // namespace
 
@@ -129,17 +134,18 @@ std::span<const Section> sections() {
   return all;
 }
 
-int choice_of(const Settings& s, const char* key, const char* first, const char* second) {
+namespace {
+
+// Has the key the second of two words? Another one is refused.
+bool is_second(const Settings& s, const char* key, const char* first, const char* second) {
   const std::string& text = s.text(key);
   if (text != first && text != second) s.fail(key, fmt::format("\"{}\" is \"{}\" or \"{}\"", key, first, second));
-  return text == second ? 1 : 0;
+  return text == second;
 }
-
-namespace {
 
 NetOptions net_options(const Description& d) {
   const Settings s = d.settings("network");
-  const bool attention = choice_of(s, "net", "layers", "attention") == 1;
+  const bool attention = is_second(s, "net", "layers", "attention");
   return {.hidden = s.integers("hidden"),
           .layer_norm = s.flag("layer_norm"),
           .dueling = s.flag("dueling"),
@@ -183,7 +189,7 @@ DqnOptions dqn_options(const Description& d) {
 
 PretrainOptions pretrain_options(const Description& d) {
   const Settings s = d.settings("agent");
-  const bool exact = choice_of(s, "labels", "walks", "exact") == 1;
+  const bool exact = is_second(s, "labels", "walks", "exact");
   return {.updates = s.integer("pretrain"),
           .labels = exact ? LabelSource::kExact : LabelSource::kWalks,
           .depth = static_cast<int64_t>(std::ceil(d.settings("environment").number("depth_end")))};
@@ -216,6 +222,7 @@ ValueOptions value_options(const Description& d) {
           .walk_updates = s.integer("walk_updates"),
           .iteration_updates = s.integer("iteration_updates"),
           .iteration_states = s.integer("iteration_states"),
+          .sweep = s.flag("sweep"),
           .target_every = s.integer("target_every"),
           .lr = static_cast<float>(s.number("lr")),
           .lr_end = static_cast<float>(s.number("lr_end")),
