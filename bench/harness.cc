@@ -105,18 +105,8 @@ void Suite::compare(const std::string& label, const std::function<void()>& ingot
     std::nth_element(t.begin(), t.begin() + static_cast<long>(t.size() / 2), t.end());
     micros.push_back(1e6 * t[t.size() / 2]);
   }
+  if (peers.empty()) record(label, micros[0], amount);
   const nlohmann::json start{{"suite", name_}, {"case", label}, {"threads", current_threads_}, {"ingot_us", micros[0]}};
-  if (peers.empty()) {
-    nlohmann::json row = start;
-    char note[64] = "";
-    if (amount.count > 0) {
-      const double per_second = amount.count / micros[0] * 1e6;
-      row.update({{"per_second", per_second}, {"unit", amount.unit}});
-      std::snprintf(note, sizeof note, "  %s %s/s", format_count(per_second).c_str(), amount.unit.c_str());
-    }
-    std::printf("%-44s %7d %11.3f%s\n", label.c_str(), current_threads_, micros[0], note);
-    rows_.push_back(row);
-  }
   for (size_t i = 1; i < all.size(); i++) {
     const Contender& peer = all[i];
     const auto beaten = [&](size_t j) {
@@ -139,6 +129,19 @@ void Suite::compare(const std::string& label, const std::function<void()>& ingot
     if (!fresh) at->second = std::min(at->second, ratio);
   }
   std::fflush(stdout);
+}
+
+void Suite::record(const std::string& label, double micros, const Amount& amount) {
+  nlohmann::json row{{"suite", name_}, {"case", label}, {"threads", current_threads_}, {"ingot_us", micros}};
+  char note[64] = "";
+  if (amount.count > 0) {
+    const double per_second = amount.count / micros * 1e6;
+    row.update({{"per_second", per_second}, {"unit", amount.unit}});
+    std::snprintf(note, sizeof note, "  %s %s/s", format_count(per_second).c_str(), amount.unit.c_str());
+  }
+  std::printf("%-44s %7d %11.3f%s\n", label.c_str(), current_threads_, micros, note);
+  std::fflush(stdout);
+  rows_.push_back(row);
 }
 
 Suite::~Suite() {

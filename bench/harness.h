@@ -51,6 +51,9 @@ class Suite {
   void compare(const std::string& label, const std::function<void()>& ingot, const std::vector<Contender>& peers = {},
                const Amount& amount = {});
 
+  /// A case without peers that its suite has timed itself, because what prepares a run must not count.
+  void record(const std::string& label, double micros, const Amount& amount = {});
+
  private:
   std::string name_;
   Options options_;

@@ -101,8 +101,12 @@ function(ingot_room name)
     file(GLOB interpreter_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/graph/cpu/*.cc)
     list(APPEND sources ${interpreter_sources})
   endif()
+  if(name STREQUAL "logic")
+    file(GLOB tensor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/logic/tensor/*.cc)
+    list(APPEND sources ${tensor_sources})
+  endif()
   add_library(ingot_${name} OBJECT ${sources})
-  if(name MATCHES "^(ops|gates)$")  # rooms with ops: their functions and their span come from the blocks
+  if(name MATCHES "^(ops|gates|logic)$")  # rooms with ops: their functions and their span come from the blocks
     set(table ${PROJECT_BINARY_DIR}/generated/${name}_table.cc)
     add_custom_command(OUTPUT ${table} VERBATIM DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/tools/opgen.py
       COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/opgen.py --table ${name} ${table})

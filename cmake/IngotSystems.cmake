@@ -1,6 +1,6 @@
 # Libraries on top of the library, each a room and a component: libingot_io (files), libingot_recipe (training jobs from
 # descriptions), and the systems with their doors: libingot_gates (circuits that learn), libingot_rl (learning by playing),
-# libingot_gates_door, libingot_rl_door.
+# libingot_logic (rules, also on tensors), libingot_gates_door, libingot_rl_door, libingot_logic_door.
 
 # ingot_library_of(ROOM [ON OTHER...] [LIBRARIES ...]): libingot_ROOM.a and .so on top of the library, of the OTHER such libraries
 # and of foreign ones. ingot::ROOM is the static one.
@@ -43,8 +43,8 @@ function(ingot_library_of room)
   install(FILES ${PROJECT_BINARY_DIR}/ingot_${room}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-if((INGOT_RECIPE OR INGOT_GATES OR INGOT_RL) AND NOT INGOT_IO)
-  message(FATAL_ERROR "INGOT_RECIPE, INGOT_GATES and INGOT_RL need INGOT_IO")
+if((INGOT_RECIPE OR INGOT_GATES OR INGOT_RL OR INGOT_LOGIC) AND NOT INGOT_IO)
+  message(FATAL_ERROR "INGOT_RECIPE, INGOT_GATES, INGOT_RL and INGOT_LOGIC need INGOT_IO")
 elseif(INGOT_CLI AND NOT INGOT_RECIPE)
   message(FATAL_ERROR "INGOT_CLI needs INGOT_RECIPE")
 endif()
@@ -68,6 +68,11 @@ endif()
 if(INGOT_RL)
   ingot_room(rl base kernels ops graph data nn io)
   ingot_library_of(rl ON io)
+endif()
+
+if(INGOT_LOGIC)
+  ingot_room(logic base kernels ops graph data nn io)
+  ingot_library_of(logic ON io)
 endif()
 
 # Recipes and their data go into the library: embedded.inc names them, the assembler finds them by -I.
@@ -117,7 +122,7 @@ function(ingot_door system)
   target_include_directories(ingot_${system}_door PRIVATE ${PROJECT_BINARY_DIR}/${system}_door)
   ingot_library_of(${system}_door ON ${system} recipe LIBRARIES fmt::fmt)
 endfunction()
-foreach(system gates rl)
+foreach(system gates rl logic)
   if(TARGET ingot_${system} AND INGOT_RECIPE)
     ingot_door(${system})
   endif()
@@ -130,7 +135,7 @@ function(ingot_has_libraries_of source out)
   set(all ON)
   foreach(line ${includes})
     set(there ON)
-    if(line MATCHES "[<\"]ingot/(io|gates|rl|recipe)[./]")
+    if(line MATCHES "[<\"]ingot/(io|gates|rl|logic|recipe)[./]")
       if(NOT TARGET ingot::${CMAKE_MATCH_1})
         set(there OFF)
       endif()

@@ -17,10 +17,10 @@ if(INGOT_SHARED)
   add_test(NAME product/consumer
            COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/consumer ${CMAKE_CXX_COMPILER} ${INGOT_IO} ${INGOT_RL} ${INGOT_RECIPE})
   set_tests_properties(product/size product/consumer PROPERTIES LABELS fast TIMEOUT 600)
-  if(INGOT_GATES AND INGOT_RL AND INGOT_RECIPE)  # with all libraries there are
+  if(INGOT_GATES AND INGOT_RL AND INGOT_LOGIC AND INGOT_RECIPE)  # with all libraries there are
     ingot_product_test(exports fast 120 check_exports.py ${PROJECT_SOURCE_DIR}/include $<TARGET_FILE:ingot_shared> $<TARGET_FILE:ingot_io_shared>
-                       $<TARGET_FILE:ingot_gates_shared> $<TARGET_FILE:ingot_rl_shared> $<TARGET_FILE:ingot_recipe_shared>
-                       $<TARGET_FILE:ingot_gates_door_shared> $<TARGET_FILE:ingot_rl_door_shared>)
+                       $<TARGET_FILE:ingot_gates_shared> $<TARGET_FILE:ingot_rl_shared> $<TARGET_FILE:ingot_logic_shared> $<TARGET_FILE:ingot_recipe_shared>
+                       $<TARGET_FILE:ingot_gates_door_shared> $<TARGET_FILE:ingot_rl_door_shared> $<TARGET_FILE:ingot_logic_door_shared>)
   endif()
 endif()
 
@@ -34,6 +34,11 @@ if(INGOT_CLI)
   if(INGOT_GATES)
     ingot_product_test(ca fast 300 check_ca.sh $<TARGET_FILE:ingot>)
     ingot_product_test(circuit fast 120 check_circuit.sh $<TARGET_FILE:ingot>)
+  endif()
+  if(INGOT_LOGIC)
+    ingot_product_test(logic fast 120 check_logic_program.sh $<TARGET_FILE:ingot>)
+    ingot_product_test(logic_random fast 300 check_logic.py $<TARGET_FILE:ingot> 200)
+    ingot_product_test(logic_random_3000 slow 3600 check_logic.py $<TARGET_FILE:ingot> 3000 1000)
   endif()
   if(INGOT_RL)
     ingot_product_test(cube fast 300 check_cube.sh $<TARGET_FILE:ingot>)

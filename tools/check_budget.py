@@ -9,13 +9,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUDGET = {
     "base": 4200,
     "kernels": 11000,
-    "ops": 12500,
+    "ops": 13200,
     "graph": 9900,
     "data": 1500,
     "nn": 5200,
     "io": 2700,
     "gates": 9700,
     "rl": 9000,
+    "logic": 12000,
     "recipe": 7050,
     "cli": 2500,
 }

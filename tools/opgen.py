@@ -25,7 +25,8 @@ class Room:
 
 
 ROOMS = [Room("ops", "ingot", "ingot/ops/ops.h", "ingot/ops/plumbing.h", "core_ops"),
-         Room("gates", "ingot::gates", "ingot/gates/ops.h", "ingot/gates/plumbing.h", "ops")]
+         Room("gates", "ingot::gates", "ingot/gates/ops.h", "ingot/gates/plumbing.h", "ops"),
+         Room("logic", "ingot::logic", "ingot/logic/ops.h", "ingot/logic/plumbing.h", "ops")]
 
 
 class Op:
@@ -133,7 +134,7 @@ def field(block, name):
 
 def read_ops(room):
     ops = []
-    for path in sorted((ROOT / "src" / room.name).glob("*.cc")):
+    for path in sorted((ROOT / "src" / room.name).rglob("*.cc")):
         text = path.read_text()
         starts = list(re.finditer(r"^INGOT_(?:OP|ELEMENTWISE)\(\s*(\w+)", text, re.M))
         for i, start in enumerate(starts):

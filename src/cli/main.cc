@@ -6,6 +6,9 @@
 #ifdef INGOT_WITH_GATES
 #include "ingot/gates/door.h"
 #endif
+#ifdef INGOT_WITH_LOGIC
+#include "ingot/logic/door.h"
+#endif
 #ifdef INGOT_WITH_RL
 #include "ingot/rl/door.h"
 #endif
@@ -19,6 +22,9 @@ int main(int argc, char** argv) {
 #endif
 #ifdef INGOT_WITH_RL
       &rl::system(),
+#endif
+#ifdef INGOT_WITH_LOGIC
+      &logic::system(),
 #endif
   };
   for (const recipe::System* system : systems) add_ops(system->ops);

@@ -1,290 +1,102 @@
-// einsum: sums of products over named axes, for any number of operands. Operands are contracted in pairs, the pair with
-// the smallest result first; each pair is one GEMM (axes grouped into batch, rows, columns and summed ones), or one
-// broadcast product where nothing is summed. Axes of size 1 broadcast.
+// einsum: sums of products over named axes, for any number of operands, in the order of contraction that costs least
+// (contraction_order.h). Axes of size 1 broadcast.
 #include <algorithm>
 #include <string>
 
 #include "ingot/ops/checks.h"
+#include "ingot/ops/decoded.h"
 #include "ingot/ops/plain.h"
-#include "ingot/ops/staging.h"
-#include "kernels/gemm.h"
-#include "kernels/reduce.h"
+#include "ops/contraction.h"
 #include "ops/define.h"
-#include "ops/einsum_equation.h"
 
 namespace ingot {
-extern const Op op_multiply;
-
 namespace {
 
-// An operand on its way: names are unique, sizes are the equation's (broadcast axes have stride 0).
-struct Term {
-  Tensor t;
+ContractionNetwork network_of(const Call& call, const Equation& e) {
+  ContractionNetwork n;
+  n.count = call.count();
+  for (int label = 0; label < kLabels; label++)  // a size of 0 makes everything free, and no order better than another
+    n.sizes[label] = static_cast<double>(std::max<int64_t>(e.size[label], 1));
+  for (int i = 0; i < n.count; i++)
+    for (int a = 0; a < e.in[i].count; a++)
+      if (call.in(i).shape()[a] != 1) n.tensors[i].add(e.in[i].of[a]);
+  for (int a = 0; a < e.out.count; a++)
+    if (e.size[e.out.of[a]] != 1) n.result.add(e.out.of[a]);
+  return n;
+}
+
+// "operands 0, 2 and 3", those whose product is the largest intermediate result.
+std::string largest_product(const ContractionNetwork& n, const ContractionSteps& steps) {
+  uint64_t parts[kMaxInputs], largest = 1;
+  for (int i = 0; i < n.count; i++) parts[i] = uint64_t{1} << i;
+  double most = -1;
+  for (int s = 0; s + 1 < steps.count; s++) {
+    const uint64_t inside = parts[steps.left[s]] |= parts[steps.right[s]];
+    IndexSet own, others = n.result;
+    for (int i = 0; i < n.count; i++)
+      (inside >> i & 1 ? own : others) = (inside >> i & 1 ? own : others) | n.tensors[i];
+    double size = 1;
+    (own & others).each([&](int label) { size *= n.sizes[label]; });
+    if (size > most) most = size, largest = inside;
+  }
+  std::string text;
+  for (int i = 0; i < n.count; i++)
+    if (largest >> i & 1) text += (text.empty() ? "" : (largest >> (i + 1)) != 0 ? ", " : " and ") + std::to_string(i);
+  return "operands " + text;
+}
+
+Labels labels_in(const IndexSet& set) {
   Labels labels;
-  int64_t stride(int label) const {
-    for (int a = 0; a < labels.count; a++)
-      if (labels.of[a] == label) return t.strides()[a];
-    return 0;
-  }
-};
+  set.each([&](int label) { labels.add(label); });
+  return labels;
+}
 
-// Contracts the operands step by step. Without a team it only counts the scratch that the same steps will take.
-class Contraction {
- public:
-  Contraction(const Call& call, const Equation& e, const Tensor& out, void* scratch, int team_size, const Team* team)
-      : e_(e),
-        out_(out),
-        scratch_(static_cast<std::byte*>(scratch)),
-        team_size_(team_size),
-        team_(team),
-        count_(call.count()) {
-    for (int i = 0; i < count_; i++) terms_[i] = diagonal(call.in(i), e.in[i]);
+// What the operands and results in scratch take, if the call's operands are contiguous.
+size_t result_bytes(const Call& call, const Equation& e, const ContractionOrder& order) {
+  Tensor whole[kMaxInputs];
+  const Tensor* in[kMaxInputs];
+  for (int i = 0; i < call.count(); i++) {
+    const Tensor& t = call.in(i);
+    whole[i] = t.view(nullptr, t.shape(), contiguous_strides(t.shape()));
+    in[i] = &whole[i];
   }
+  Dims shape;
+  for (int a = 0; a < e.out.count; a++) shape.push_back(e.size[e.out.of[a]]);
+  const Tensor out = whole[0].view(nullptr, shape, contiguous_strides(shape));
+  const Call contiguous{call.op, {in, static_cast<size_t>(call.count())}, call.attrs};
+  Contraction dry(contiguous, e, order.steps, labels_in(order.sliced), out, nullptr, 1, nullptr);
+  dry.run();
+  return dry.result_bytes();
+}
 
-  void run() {
-    while (count_ > 2) {
-      const auto [i, j] = cheapest_pair();
-      const Labels result = kept_labels(i, j);
-      Term c = contract(terms_[i], terms_[j], result, nullptr);
-      terms_[i] = std::move(c);
-      terms_[j] = std::move(terms_[--count_]);
-    }
-    if (count_ == 2) {
-      contract(terms_[0], terms_[1], e_.out, &out_);
-    } else {
-      copy(out_, arranged(sum_out(terms_[0], e_.out), e_.out));
-    }
+// The order of contraction; refuses a call whose intermediate results cannot be kept within its limits.
+ContractionOrder order_of(const Call& call, const Equation& e) {
+  const ContractionNetwork n = network_of(call, e);
+  OrderOptions options{.most_axes = kMaxRank};
+  const ContractionOrder free = contraction_order(n, options);
+  if (!free.found) fail_equation(call, "an intermediate result would have more than 8 axes; contract in steps");
+  const int64_t limit = call.integer("most_bytes");
+  if (limit < 0) fail_argument(call, "most_bytes is " + std::to_string(limit), "0 sets no limit");
+  const size_t least = limit == 0 ? 0 : result_bytes(call, e, free);
+  if (limit == 0 || least <= static_cast<size_t>(limit)) return free;
+  // Operands that change their layout on the way need room as well: ask for less until all of it fits.
+  options.most_elements = static_cast<double>(limit) / static_cast<double>(size_of(call.in(0).dtype()));
+  for (int round = 0; round < 6 && options.most_elements >= 1; round++, options.most_elements /= 4) {
+    const ContractionOrder order = contraction_order(n, options);
+    if (!order.found || order.sliced.count() > 2 * kMaxRank) break;
+    if (result_bytes(call, e, order) <= static_cast<size_t>(limit)) return order;
   }
-  size_t bytes() const { return used_; }
+  fail_argument(call,
+                "intermediate results take " + std::to_string(least) + " bytes, most of them the product of " +
+                    largest_product(n, free.steps) + ", and slices do not bring them down to " + std::to_string(limit),
+                "raise most_bytes, or contract in steps");
+}
 
-  // Do all intermediate results fit in a tensor's axes? Plays the steps on the names alone.
-  bool fits() {
-    while (count_ > 2) {
-      const auto [i, j] = cheapest_pair();
-      const Labels kept = kept_labels(i, j);
-      if (kept.count > kMaxRank) return false;
-      terms_[i].labels = kept;
-      terms_[j].labels = terms_[--count_].labels;
-    }
-    return true;
-  }
-
- private:
-  // Repeated names walk the diagonal: their strides add up.
-  Term diagonal(const Tensor& t, const Labels& names) const {
-    Term term;
-    Dims shape, strides;
-    for (int a = 0; a < names.count; a++) {
-      const int label = names.of[a];
-      const int64_t stride = t.shape()[a] == 1 ? 0 : t.strides()[a];
-      const uint8_t* end = term.labels.of + term.labels.count;
-      const uint8_t* found = std::find(static_cast<const uint8_t*>(term.labels.of), end, label);
-      if (found != end) {
-        strides[static_cast<int>(found - term.labels.of)] += stride;
-        continue;
-      }
-      term.labels.add(label);
-      shape.push_back(e_.size[label]);
-      strides.push_back(stride);
-    }
-    term.t = t.view(t.raw(), shape, strides);
-    return term;
-  }
-
-  Labels kept_labels(int i, int j) const {
-    Labels kept;
-    for (const Term* term : {&terms_[i], &terms_[j]})
-      for (int a = 0; a < term->labels.count; a++) {
-        const int label = term->labels.of[a];
-        bool needed = e_.out.has(label);
-        for (int k = 0; k < count_; k++) needed = needed || (k != i && k != j && terms_[k].labels.has(label));
-        if (needed && !kept.has(label)) kept.add(label);
-      }
-    return kept;
-  }
-
-  std::pair<int, int> cheapest_pair() const {
-    std::pair<int, int> best{0, 1};
-    double least = -1;
-    for (int i = 0; i < count_; i++)
-      for (int j = i + 1; j < count_; j++) {
-        double size = 1;
-        const Labels kept = kept_labels(i, j);
-        for (int a = 0; a < kept.count; a++) size *= static_cast<double>(e_.size[kept.of[a]]);
-        if (least < 0 || size < least) least = size, best = {i, j};
-      }
-    return best;
-  }
-
-  // Fresh contiguous memory with these axes.
-  Tensor temporary(const Labels& labels) {
-    Dims shape;
-    for (int a = 0; a < labels.count; a++) shape.push_back(e_.size[labels.of[a]]);
-    const size_t size = static_cast<size_t>(element_count(shape)) * size_of(out_.dtype());
-    return out_.view(take(size), shape, contiguous_strides(shape));
-  }
-  void* take(size_t size) {
-    void* at = team_ == nullptr ? nullptr : scratch_ + used_;
-    used_ += (size + 63) / 64 * 64;
-    return at;
-  }
-  void barrier() const {
-    if (team_ != nullptr) team_->barrier();
-  }
-  void copy(const Tensor& to, const Tensor& from) const {
-    if (team_ != nullptr) copy_share(to, from, *team_);
-    barrier();
-  }
-
-  // The term as a view with the axes `labels`, in that order; an axis it lacks has size 1.
-  static Tensor arranged(const Term& term, const Labels& labels) {
-    Dims shape, strides;
-    for (int a = 0; a < labels.count; a++) {
-      const int label = labels.of[a];
-      int64_t size = 1;
-      for (int k = 0; k < term.labels.count; k++)
-        if (term.labels.of[k] == label) size = term.t.shape()[k];
-      shape.push_back(size);
-      strides.push_back(term.stride(label));
-    }
-    return term.t.view(term.t.raw(), shape, strides);
-  }
-
-  // Sums over the axes that are not in `kept`.
-  Term sum_out(const Term& term, const Labels& kept) {
-    Term result;
-    kernels::ReduceLayout layout;
-    for (int a = 0; a < term.labels.count; a++)
-      if (kept.has(term.labels.of[a])) {
-        result.labels.add(term.labels.of[a]);
-        layout.kept[layout.kept_rank] = term.t.shape()[a];
-        layout.kept_in[layout.kept_rank++] = term.t.strides()[a];
-      } else {
-        layout.reduced[layout.reduced_rank] = term.t.shape()[a];
-        layout.reduced_in[layout.reduced_rank++] = term.t.strides()[a];
-      }
-    if (layout.reduced_rank == 0) return term;
-    result.t = temporary(result.labels);
-    for (int a = 0; a < layout.kept_rank; a++) layout.kept_out[a] = result.t.strides()[a];
-    void* scratch = take(kernels::reduce_scratch(layout));
-    if (team_ != nullptr) {
-      if (out_.dtype() == kF32)
-        kernels::reduce(kernels::Reduce::kSum, layout, static_cast<const float*>(term.t.raw()),
-                        static_cast<float*>(result.t.raw()), 1, scratch, *team_);
-      else
-        kernels::reduce(kernels::Reduce::kSum, layout, static_cast<const double*>(term.t.raw()),
-                        static_cast<double*>(result.t.raw()), 1, scratch, *team_);
-    }
-    barrier();
-    return result;
-  }
-
-  // Axes in a group, as one: their common size and stride in a term, if their strides allow it.
-  struct Group {
-    int64_t size = 1, stride = 0;
-    bool whole = true;
-  };
-  Group grouped(const Term& term, const Labels& labels) const {
-    Group g;
-    for (int a = labels.count - 1; a >= 0; a--) {
-      const int64_t size = e_.size[labels.of[a]], stride = term.stride(labels.of[a]);
-      if (size == 1) continue;
-      if (g.size == 1)
-        g.stride = stride;
-      else
-        g.whole = g.whole && stride == g.stride * g.size;
-      g.size *= size;
-    }
-    return g;
-  }
-
-  // The term with each of three groups of axes as one axis; copied if its strides do not allow it.
-  struct Matrices {
-    Tensor t;
-    Group batch, rows, cols;
-  };
-  Matrices as_matrices(const Term& term, const Labels& batch, const Labels& rows, const Labels& cols) {
-    Matrices m{term.t, grouped(term, batch), grouped(term, rows), grouped(term, cols)};
-    if (m.batch.whole && m.rows.whole && m.cols.whole) return m;
-    Labels order;
-    for (const Labels* group : {&batch, &rows, &cols})
-      for (int a = 0; a < group->count; a++) order.add(group->of[a]);
-    m.t = temporary(order);
-    copy(m.t, arranged(term, order));
-    m.cols.stride = 1, m.rows.stride = m.cols.size, m.batch.stride = m.cols.size * m.rows.size;
-    return m;
-  }
-
-  // a·b with the axes `result`, into `target` or into scratch.
-  Term contract(const Term& a0, const Term& b0, const Labels& result, const Tensor* target) {
-    const Term a = sum_out(a0, either(result, b0.labels)), b = sum_out(b0, either(result, a0.labels));
-    Labels batch, rows, cols, summed;
-    for (int i = 0; i < result.count; i++) {
-      const int label = result.of[i];
-      (a.labels.has(label) ? b.labels.has(label) ? batch : rows : cols).add(label);
-    }
-    for (int i = 0; i < a.labels.count; i++)
-      if (!result.has(a.labels.of[i])) summed.add(a.labels.of[i]);
-    if (summed.count == 0) return multiply(a, b, result, target);
-
-    const Matrices ma = as_matrices(a, batch, rows, summed), mb = as_matrices(b, batch, summed, cols);
-    Term c;
-    if (target != nullptr) c = {*target, result};
-    if (target == nullptr || !grouped(c, batch).whole || !grouped(c, rows).whole || !grouped(c, cols).whole) {
-      c.labels = {};
-      for (const Labels* group : {&batch, &rows, &cols})
-        for (int i = 0; i < group->count; i++) c.labels.add(group->of[i]);
-      c.t = temporary(c.labels);
-    }
-    if (out_.dtype() == kF32)
-      gemm<float>(ma, mb, c.t, grouped(c, batch), grouped(c, rows), grouped(c, cols));
-    else
-      gemm<double>(ma, mb, c.t, grouped(c, batch), grouped(c, rows), grouped(c, cols));
-    if (target != nullptr && c.t.raw() != target->raw()) copy(*target, arranged(c, result));
-    return c;
-  }
-
-  static Labels either(const Labels& a, const Labels& b) {
-    Labels both = a;
-    for (int i = 0; i < b.count; i++)
-      if (!both.has(b.of[i])) both.add(b.of[i]);
-    return both;
-  }
-
-  Term multiply(const Term& a, const Term& b, const Labels& result, const Tensor* target) {
-    Term c{target != nullptr ? *target : temporary(result), result};
-    if (team_ != nullptr) {
-      const Tensor va = arranged(a, result), vb = arranged(b, result);
-      const Tensor* in[] = {&va, &vb};
-      const Attrs none{};
-      run_tiles(op_multiply.tile(out_.dtype()), Call{op_multiply, in, none}, nullptr, c.t, *team_);
-    }
-    barrier();
-    return c;
-  }
-
-  template <class T>
-  void gemm(const Matrices& a, const Matrices& b, const Tensor& c, Group batch, Group rows, Group cols) {
-    kernels::Gemm<T> g;
-    g.m = rows.size, g.n = cols.size, g.k = a.cols.size;
-    g.a = static_cast<const T*>(a.t.raw()), g.a_row = a.rows.stride, g.a_col = a.cols.stride;
-    g.b = static_cast<const T*>(b.t.raw()), g.b_row = b.rows.stride, g.b_col = b.cols.stride;
-    g.c = static_cast<T*>(c.raw()), g.c_row = rows.stride, g.c_col = cols.stride;
-    g.batch = batch.size, g.a_batch = a.batch.stride, g.b_batch = b.batch.stride, g.c_batch = batch.stride;
-    void* scratch = take(kernels::gemm_scratch(g, team_size_));
-    if (team_ != nullptr) kernels::gemm(g, scratch, *team_);
-    barrier();
-  }
-
-  const Equation& e_;
-  const Tensor& out_;
-  std::byte* scratch_;
-  size_t used_ = 0;
-  const int team_size_;
-  const Team* team_;
-  Term terms_[kMaxInputs];
-  int count_;
-};
+EinsumParams decode(const Call& call) {
+  const Equation e = parse_equation(call);
+  const ContractionOrder order = order_of(call, e);
+  return {names_of(call, e), order.steps, labels_in(order.sliced)};
+}
 
 // The gradient for operand i is an einsum again: dy times the other operands, with i's own names as the result. A name
 // that nothing else has gets a vector of ones; a name that occurs twice in operand i gets an identity matrix.
@@ -338,14 +150,29 @@ Tensor operand_gradient(const Gradient& g, int i) {
       equation += std::string(",") + letter[label];
     }
   }
-  return einsum(operands, equation + "->" + result);
+  return einsum(operands, equation + "->" + result, g.call().integer("most_bytes"));
 }
 
-double einsum_cost(const Call& call) {  // as if every name were walked once
+// As if every pair of operands in the order of contraction walked every name of both.
+double einsum_cost(const Call& call) {
   const Equation e = equation_of(call);
-  double products = 1;
-  for (int label = 0; label < kLabels; label++)
-    if (e.times[label] > 0) products *= static_cast<double>(e.size[label]);
+  const EinsumParams& params = call.params<EinsumParams>();
+  const ContractionNetwork n = network_of(call, e);
+  IndexSet terms[kMaxInputs];
+  std::copy_n(n.tensors, n.count, terms);
+  double products = n.count == 1 ? static_cast<double>(call.in(0).numel()) : 0;
+  for (int s = 0; s < params.steps.count; s++) {
+    IndexSet& left = terms[params.steps.left[s]];
+    IndexSet others = n.result;
+    left = left | terms[params.steps.right[s]];
+    terms[params.steps.right[s]] = {};
+    double size = 1;
+    left.each([&](int label) { size *= n.sizes[label]; });
+    products += size;
+    for (int i = 0; i < n.count; i++)
+      if (&terms[i] != &left) others = others | terms[i];
+    left = left & others;
+  }
   return products / 20;
 }
 
@@ -353,10 +180,11 @@ double einsum_cost(const Call& call) {  // as if every name were walked once
 
 INGOT_OP(einsum) = {
     .name = "einsum",
-    .signature = "einsum(xs..., equation:text)",
+    .signature = "einsum(xs..., equation:text, most_bytes:int=0)",
     .doc =
         "Sum of products over named axes: \\\"ij,jk->ik\\\" multiplies matrices, \\\"ii->i\\\" takes a diagonal, "
-        "\\\"...ij->...ji\\\" transposes.",
+        "\\\"...ij->...ji\\\" transposes. Operands are contracted in the order that costs least; with most_bytes, "
+        "intermediate results (of contiguous operands) stay within so many bytes, if need be slice by slice.",
     .family = "einsum",
     .infer =
         [](const Call& call, Specs& out) {
@@ -364,23 +192,24 @@ INGOT_OP(einsum) = {
           require_type(call, call.in(0).dtype());
           for (int i = 1; i < call.count(); i++) require_same_type(call, 0, i);
           const Equation e = parse_equation(call);
-          decode_names(call);
-          if (!Contraction(call, e, call.in(0), nullptr, 1, nullptr).fits())
-            fail_equation(call, "an intermediate result would have more than 8 axes; contract in steps");
+          names_of(call, e);
+          order_of(call, e);
           Dims shape;
           for (int a = 0; a < e.out.count; a++) shape.push_back(e.size[e.out.of[a]]);
           out.add(call.in(0).dtype(), shape);
         },
-    .prepare = prepared<decode_names>,
+    .prepare = prepared<decode>,
     .run =
         [](const Call& call, const Tensor* out, void* scratch, const Team& team) {
           const Equation e = equation_of(call);
-          Contraction(call, e, out[0], scratch, team.size(), &team).run();
+          const auto& params = call.params<EinsumParams>();
+          Contraction(call, e, params.steps, params.sliced, out[0], scratch, team.size(), &team).run();
         },
     .scratch =
         [](const Call& call, const Tensor* out, int team_size) {
           const Equation e = equation_of(call);
-          Contraction dry(call, e, out[0], nullptr, team_size, nullptr);
+          const auto& params = call.params<EinsumParams>();
+          Contraction dry(call, e, params.steps, params.sliced, out[0], nullptr, team_size, nullptr);
           dry.run();
           return dry.bytes();
         },
@@ -421,10 +250,11 @@ INGOT_OP(einsum) = {
         },
     .samples =
         [](Samples& s) {
-          const auto add = [&](const char* equation, std::vector<Dims> shapes) {
+          const auto add = [&](const char* equation, std::vector<Dims> shapes, int64_t most_bytes = 0) {
             std::vector<Tensor> operands;
+            operands.reserve(shapes.size());
             for (const Dims& shape : shapes) operands.push_back(s.real(shape));
-            s.add(std::move(operands), Attrs().set("equation", equation));
+            s.add(std::move(operands), Attrs().set("equation", equation).set("most_bytes", most_bytes));
           };
           add("ij,jk->ik", {{3, 4}, {4, 5}});
           add("ij,jk", {{3, 4}, {4, 5}});
@@ -454,6 +284,9 @@ INGOT_OP(einsum) = {
           add("->", {{}});
           add("i->i", {{1}});
           add("bchw,oc->bohw", {{2, 3, 2, 2}, {4, 3}});
+          add("ab,bc,cd,de->ae", {{5, 4}, {4, 30}, {30, 4}, {4, 6}});
+          add("ab,bc,cd,da->", {{6, 5}, {5, 7}, {7, 4}, {4, 6}}, 128);
+          add("ab,ac,ad->bcd", {{4, 3}, {4, 5}, {4, 6}}, 256);
         },
     .reorders_sums = true,
 };

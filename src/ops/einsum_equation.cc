@@ -91,8 +91,7 @@ Equation parse_equation(const Call& call) {
   return e;
 }
 
-Names decode_names(const Call& call) {
-  const Equation e = parse_equation(call);
+Names names_of(const Call& call, const Equation& e) {
   Names names;
   for (int i = 0; i <= call.count(); i++) {
     const Labels& labels = i < call.count() ? e.in[i] : e.out;
@@ -103,7 +102,7 @@ Names decode_names(const Call& call) {
 }
 
 Equation equation_of(const Call& call) {
-  const Names& names = call.params<Names>();
+  const Names& names = call.params<EinsumParams>().names;
   Equation e;
   std::fill(e.size, e.size + kLabels, 1);
   int next = 0;

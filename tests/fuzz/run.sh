@@ -12,6 +12,11 @@ find "$goldens" -name "*.$reader*" -exec cp {} "$corpus/$reader" \;
 if [ "$reader" = csv ]; then  # the target takes its options from the first byte
   for file in "$corpus/$reader"/*; do { printf '\0' && cat "$file"; } >"$file.seed" && rm "$file"; done
 fi
+if [ "$reader" = rules ]; then  # the first byte is the dialect
+  for file in "$goldens"/../../../examples/logic/*; do
+    { case $file in *.dl) printf '\1' ;; *) printf '\0' ;; esac && cat "$file"; } >"$corpus/rules/$(basename "$file")"
+  done
+fi
 longest=4096
 if [ "$reader" = plan ]; then longest=16384; fi  # every number takes eight bytes
 "$build/tests/fuzz/${reader}_fuzz" -max_total_time="$seconds" -max_len=$longest -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=16 \

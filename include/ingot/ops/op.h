@@ -64,7 +64,7 @@ class INGOT_API Attrs {
 /// What an op's `prepare` made of a call's constants: plain data of the op's own type, decoded once, read by every run.
 class Prepared {
  public:
-  static constexpr size_t kBytes = 256;
+  static constexpr size_t kBytes = 416;
   template <class T>
   void set(const T& params) {
     static_assert(std::is_trivially_destructible_v<T> && sizeof(T) <= kBytes && alignof(T) <= alignof(Prepared));

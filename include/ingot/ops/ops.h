@@ -335,9 +335,9 @@ INGOT_API void dropout_into(const Tensor& y, const Tensor& mask, const Tensor& x
 
 // einsum --------------------------------------------------------------------------------------------------------------
 
-/// Sum of products over named axes: \\\"ij,jk->ik\\\" multiplies matrices, \\\"ii->i\\\" takes a diagonal, \\\"...ij->...ji\\\" transposes.
-INGOT_API Tensor einsum(Tensors xs, std::string_view equation);
-INGOT_API void einsum_into(const Tensor& dst, Tensors xs, std::string_view equation);
+/// Sum of products over named axes: \\\"ij,jk->ik\\\" multiplies matrices, \\\"ii->i\\\" takes a diagonal, \\\"...ij->...ji\\\" transposes. Operands are contracted in the order that costs least; with most_bytes, intermediate results (of contiguous operands) stay within so many bytes, if need be slice by slice.
+INGOT_API Tensor einsum(Tensors xs, std::string_view equation, int64_t most_bytes = 0);
+INGOT_API void einsum_into(const Tensor& dst, Tensors xs, std::string_view equation, int64_t most_bytes = 0);
 
 // index ---------------------------------------------------------------------------------------------------------------
 

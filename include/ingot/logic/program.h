@@ -1,0 +1,106 @@
+// Rules and facts: a program is text of Ingot's own dialect (.rules) or of Soufflé's (.dl), checked as a whole; an Engine
+// computes what follows from it.
+//
+//   auto engine = logic::Engine(logic::Program::parse("edge(1, 2). path(x, y) <- edge(x, y)."));
+//   engine.run();
+//   engine.size("path");
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ingot/base/export.h"
+
+namespace ingot::logic {
+
+enum class Type : uint8_t { kNumber, kUnsigned, kFloat, kSymbol };
+enum class Dialect : uint8_t { kRules, kSouffle };
+
+struct Unit;
+class Evaluation;
+
+/// A program that makes sense: names, types, arities and negation were checked. Errors name line and column and show them.
+class INGOT_API Program {
+ public:
+  static Program parse(std::string text, Dialect dialect = Dialect::kRules, const std::string& name = "program");
+  /// A file; .dl is Soufflé's dialect, everything else Ingot's.
+  static Program load(const std::string& path);
+
+ private:
+  friend class Engine;
+  explicit Program(std::shared_ptr<Unit> unit) : unit_(std::move(unit)) {}
+  std::shared_ptr<Unit> unit_;
+};
+
+struct RunOptions {
+  std::string facts = ".";                    // where .input looks for files
+  std::string output = ".";                   // where .output writes them; "-" for standard output
+  uint64_t memory_limit = 0;                  // bytes that facts may take; 0: half of the machine's
+  const std::atomic<bool>* cancel = nullptr;  // becomes true: run() ends with an Error of kind kCancelled
+};
+
+/// What one rule did.
+struct RuleProfile {
+  std::string rule;  // as it was written
+  int line = 0;
+  std::string how;  // the order of its joins, or the method that took its place
+  double seconds = 0;
+  uint64_t facts = 0;  // that it found first
+  int64_t rounds = 0;
+};
+
+/// The answers to a query: names of its variables, and their values.
+struct Answer {
+  std::string query;
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> rows;  // no names: one empty row is yes, none is no
+};
+
+/// Computes a program, and knows the result.
+class INGOT_API Engine {
+ public:
+  explicit Engine(const Program& program, RunOptions options = {});
+  ~Engine();
+  Engine(Engine&&) noexcept;
+
+  /// Adds a fact before run(). Texts and numbers are written as in files.
+  void add(const std::string& relation, const std::vector<std::string>& fact);
+  /// Adds facts of whole numbers, one after the other in a flat list.
+  void add(const std::string& relation, const std::vector<int64_t>& facts);
+  /// Reads the files that the program names. run() does it if nobody did.
+  void load();
+  void run();
+  /// Writes the files that the program names; returns what goes to standard output.
+  std::string write();
+
+  std::vector<std::string> relations() const;
+  uint64_t size(const std::string& relation) const;
+  std::vector<Type> types(const std::string& relation) const;
+  bool contains(const std::string& relation, const std::vector<std::string>& fact) const;
+  /// All facts as in files, sorted as Soufflé sorts: column by column, numbers by size, texts in the order in which they
+  /// were met.
+  std::vector<std::vector<std::string>> facts(const std::string& relation) const;
+  /// The last column of all facts, summed up; of numbers only.
+  int64_t sum(const std::string& relation, int column) const;
+  std::vector<Answer> answers() const;
+  /// Facts that the program asks to be explained, as text.
+  std::vector<std::string> explanations() const;
+
+  /// A smallest proof of a fact as a tree of lines, or why there is none: the first premise that is missing.
+  std::string explain(const std::string& fact) const;
+  /// What was decided: strata, methods, orders of joins.
+  std::string plan() const;
+  std::vector<RuleProfile> profile() const;
+  /// Bytes that facts take, and took at most.
+  uint64_t bytes() const;
+  uint64_t peak_bytes() const;
+
+ private:
+  std::unique_ptr<Evaluation> evaluation_;
+};
+
+}  // namespace ingot::logic

@@ -1,0 +1,163 @@
+#include "logic/door/commands.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "ingot/base/error.h"
+#include "ingot/base/numbers.h"
+#include "ingot/base/text.h"
+#include "ingot/logic/program.h"
+#include "ingot/recipe/terminal.h"
+#include "logic/door/session.h"
+
+namespace ingot::logic::door {
+namespace {
+
+using recipe::Command;
+
+struct Options {
+  std::string file, fact, facts = ".", output, memory;
+  std::vector<std::string> queries;
+  bool profile = false, json = false, plan = false;
+};
+
+// "2g", "500m", "64k" or bytes.
+uint64_t bytes_of(const std::string& text) {
+  if (text.empty()) return 0;
+  const std::string units = "kmg";
+  const size_t unit = units.find(static_cast<char>(std::tolower(static_cast<unsigned char>(text.back()))));
+  uint64_t number = 0, bytes = 0;
+  const bool suffix = unit != std::string::npos;
+  if (!parse_number(std::string_view(text).substr(0, text.size() - (suffix ? 1 : 0)), number) || number == 0 ||
+      !checked_multiply(number, uint64_t{1} << (suffix ? 10 * (unit + 1) : 0), bytes))
+    throw Error("logic: --memory " + in_quotes(text) + " is no size — write 500m or 2g");
+  return bytes;
+}
+
+RunOptions run_options(const Options& o) {
+  return {.facts = o.facts, .output = o.output.empty() ? "." : o.output, .memory_limit = bytes_of(o.memory)};
+}
+
+// The file, and the queries of the command line behind it.
+Program program_of(const Options& o) { return load_program(o.file, o.queries); }
+
+std::string json_of(const Engine& e, const std::string& shown) {
+  std::string text = "{\"relations\": {";
+  bool first = true;
+  for (const std::string& name : e.relations()) {
+    text += fmt::format("{}\"{}\": {}", first ? "" : ", ", json_escaped(name), e.size(name));
+    first = false;
+  }
+  text += "}, \"answers\": [";
+  first = true;
+  for (const Answer& a : e.answers()) {
+    text += fmt::format("{}{{\"query\": \"{}\", \"names\": [", first ? "" : ", ", json_escaped(valid_utf8(a.query)));
+    for (size_t i = 0; i < a.names.size(); i++)
+      text += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", json_escaped(a.names[i]));
+    text += "], \"rows\": [";
+    for (size_t r = 0; r < a.rows.size(); r++) {
+      text += r == 0 ? "[" : ", [";
+      for (size_t i = 0; i < a.rows[r].size(); i++)
+        text += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", json_escaped(valid_utf8(a.rows[r][i])));
+      text += "]";
+    }
+    text += "]}";
+    first = false;
+  }
+  text += "], \"rules\": [";
+  first = true;
+  for (const RuleProfile& p : e.profile()) {
+    text += fmt::format(
+        "{}{{\"line\": {}, \"rule\": \"{}\", \"how\": \"{}\", \"seconds\": {:.6f}, \"facts\": {}, \"rounds\": {}}}",
+        first ? "" : ", ", p.line, json_escaped(valid_utf8(p.rule)), json_escaped(p.how), p.seconds, p.facts, p.rounds);
+    first = false;
+  }
+  return text +
+         fmt::format("], \"peak_bytes\": {}, \"output\": \"{}\"}}\n", e.peak_bytes(), json_escaped(valid_utf8(shown)));
+}
+
+int run(const Options& o) {
+  Engine e(program_of(o), run_options(o));
+  e.run();
+  const std::string shown = e.write();
+  if (o.json) {
+    fmt::print("{}", json_of(e, shown));
+    return 0;
+  }
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+  for (const Answer& a : e.answers()) fmt::print("{}", answer_text(a));
+  for (const std::string& proof : e.explanations()) fmt::print("{}", recipe::printable_lines(proof));
+  if (o.plan) fmt::print("{}", e.plan());
+  if (o.profile) fmt::print("{}", profile_text(e));
+  return 0;
+}
+
+int explain(const Options& o) {
+  Engine e(program_of(o), run_options(o));
+  e.run();
+  const std::string proof = e.explain(o.fact);
+  fmt::print("{}", recipe::printable_lines(proof));
+  return proof.starts_with("There is no ") ? 3 : 0;
+}
+
+std::vector<recipe::Option> common_options(const std::shared_ptr<Options>& o) {
+  return {{.name = "-F,--facts",
+           .target = &o->facts,
+           .about = "where .input finds its files",
+           .type = "DIR",
+           .shows_default = true},
+          {.name = "--memory",
+           .target = &o->memory,
+           .about = "the most that facts may take, as 500m or 2g (default: half of the machine's)",
+           .type = "SIZE"}};
+}
+
+Command run_command() {
+  auto o = std::make_shared<Options>();
+  Command c{.name = "run", .about = "Compute what follows from a program"};
+  c.options = common_options(o);
+  c.options.insert(
+      c.options.begin(),
+      {.name = "FILE", .target = &o->file, .about = "a program: .rules, or Soufflé's .dl", .required = true});
+  c.options.push_back({.name = "-D,--output",
+                       .target = &o->output,
+                       .about = "where .output writes its files; - for the terminal (default: .)",
+                       .type = "DIR"});
+  c.options.push_back(
+      {.name = "--query", .target = &o->queries, .about = "ask this, too: 'path(1, x)?'", .type = "QUERY"});
+  c.options.push_back({.name = "--plan", .target = &o->plan, .about = "how each rule was computed"});
+  c.options.push_back({.name = "--profile", .target = &o->profile, .about = "time and facts of each rule"});
+  c.options.push_back({.name = "--json", .target = &o->json, .about = "for programs"});
+  c.run = [o] { return run(*o); };
+  c.footer = recipe::fixed_text(
+      "For instance:\n  ingot logic run examples/logic/family.rules\n  ingot logic run reach.dl -F facts -D out "
+      "--profile\n"
+      "  ingot logic run examples/logic/family.rules --query 'ancestor(x, dan)?'");
+  return c;
+}
+
+Command explain_command() {
+  auto o = std::make_shared<Options>();
+  Command c{.name = "explain", .about = "A smallest proof of a fact, or the premises that are missing"};
+  c.options = common_options(o);
+  c.options.insert(
+      c.options.begin(),
+      {{.name = "FILE", .target = &o->file, .about = "a program: .rules, or Soufflé's .dl", .required = true},
+       {.name = "FACT", .target = &o->fact, .about = "ancestor(ann, cid)", .required = true}});
+  c.run = [o] { return explain(*o); };
+  c.footer = recipe::fixed_text(
+      "Exit code 3: there is no such fact.\nFor instance:\n  ingot logic explain examples/logic/family.rules "
+      "'ancestor(ann, dan)'");
+  return c;
+}
+
+}  // namespace
+
+Command logic_command() {
+  return {.name = "logic",
+          .about = "Facts and rules: programs of Ingot's own dialect and of Soufflé's",
+          .commands = {run_command(), explain_command(), repl_command()}};
+}
+
+}  // namespace ingot::logic::door

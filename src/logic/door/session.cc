@@ -1,0 +1,144 @@
+#include "logic/door/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ingot/base/error.h"
+#include "ingot/base/file.h"
+#include "ingot/base/text.h"
+#include "ingot/recipe/terminal.h"
+
+namespace ingot::logic::door {
+namespace {
+
+std::string query_text(const std::string& query) {
+  std::string q(trimmed(query));
+  if (q.ends_with('.')) q.pop_back();
+  return q.ends_with('?') ? q : q + "?";
+}
+
+Dialect dialect_of(const std::string& path) { return path.ends_with(".dl") ? Dialect::kSouffle : Dialect::kRules; }
+
+}  // namespace
+
+Program load_program(const std::string& path, const std::vector<std::string>& queries) {
+  std::string text = read_file(path);
+  for (const std::string& q : queries) text += "\n" + query_text(q) + "\n";
+  return Program::parse(std::move(text), dialect_of(path), path);
+}
+
+std::string answer_text(const Answer& answer) {
+  std::string text = recipe::printable(answer.query) + "?\n";
+  if (answer.names.empty()) return text + (answer.rows.empty() ? "  no\n" : "  yes\n");
+  if (answer.rows.empty()) return text + "  nothing\n";
+  for (const auto& row : answer.rows) {
+    std::vector<std::string> parts;
+    for (size_t i = 0; i < row.size(); i++) parts.push_back(answer.names[i] + " = " + recipe::printable(row[i]));
+    text += "  " + join(parts) + "\n";
+  }
+  return text;
+}
+
+std::string profile_text(const Engine& engine) {
+  std::vector<RuleProfile> rules = engine.profile();
+  std::stable_sort(rules.begin(), rules.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  std::string text = fmt::format("{:>10} {:>14} {:>8}  rule\n", "ms", "facts", "rounds");
+  for (const RuleProfile& r : rules)
+    text += fmt::format("{:>10.3f} {:>14} {:>8}  line {}: {}\n{:>34}  {}\n", r.seconds * 1e3,
+                        grouped(static_cast<int64_t>(r.facts)), r.rounds, r.line,
+                        recipe::printable(shortened(valid_utf8(r.rule), 90)), "", r.how);
+  return text + "facts take " + format_bytes(engine.bytes()) + ", " + format_bytes(engine.peak_bytes()) + " at most\n";
+}
+
+std::string Session::help() {
+  return "Write facts and rules, ended by a dot, and queries, ended by ?. A statement may take several lines.\n"
+         "  :explain ancestor(ann, cid)   a proof, or what is missing\n"
+         "  :plan                         how each rule is computed\n"
+         "  :profile                      time and facts of each rule\n"
+         "  :relations                    relations and their sizes\n"
+         "  :load FILE                    begin anew with a program\n"
+         "  :list                         the program so far\n"
+         "  :help, :quit\n";
+}
+
+void Session::open(const std::string& path) {
+  std::string text = read_file(path);
+  const Dialect dialect = dialect_of(path);
+  auto engine = std::make_unique<Engine>(Program::parse(text, dialect, path), options_);
+  program_ = std::move(text);
+  dialect_ = dialect;
+  engine_ = std::move(engine);
+}
+
+Engine& Session::engine() {
+  if (!engine_) engine_ = std::make_unique<Engine>(Program::parse(program_, dialect_, "input"), options_);
+  try {
+    engine_->run();
+  } catch (...) {
+    engine_.reset();  // half computed
+    throw;
+  }
+  return *engine_;
+}
+
+std::string Session::command(const std::string& text) {
+  const size_t space = text.find(' ');
+  const std::string word = text.substr(0, space);
+  const std::string rest(space == std::string::npos ? "" : trimmed(std::string_view(text).substr(space)));
+  if (word == ":quit" || word == ":q") return finished_ = true, "";
+  if (word == ":help") return help();
+  if (word == ":list") return program_;
+  if (word == ":plan") return engine().plan();
+  if (word == ":profile") return profile_text(engine());
+  if (word == ":explain") return engine().explain(rest);
+  if (word == ":load") return open(rest), "";
+  if (word == ":relations") {
+    std::string all;
+    for (const std::string& name : engine().relations())
+      all += fmt::format("{:>14}  {}\n", grouped(static_cast<int64_t>(engine_->size(name))), name);
+    return all;
+  }
+  const std::vector<std::string> known = {":explain", ":plan", ":profile", ":relations",
+                                          ":load",    ":list", ":help",    ":quit"};
+  throw Error("repl: there is no command " + in_quotes(word) + " — " + did_you_mean(word, known));
+}
+
+// Facts and rules stay; a query is asked once.
+std::string Session::statement(const std::string& text) {
+  const std::string whole = program_ + text + "\n";
+  const bool query = text.ends_with('?');
+  if (!query) {
+    Program::parse(whole, dialect_, "input");
+    program_ = whole;
+    engine_.reset();
+    return "";
+  }
+  Engine asked(Program::parse(whole, dialect_, "input"), options_);
+  asked.run();
+  std::string shown;
+  const std::vector<Answer> answers = asked.answers();
+  const std::vector<std::string> proofs = asked.explanations();
+  if (text.starts_with("explain ") && !proofs.empty()) return proofs.back();
+  return answers.empty() ? "" : answer_text(answers.back());
+}
+
+std::string Session::line(const std::string& text) {
+  const std::string_view words = trimmed(text);
+  if (words.empty() && pending_.empty()) return "";
+  try {
+    if (pending_.empty() && words.starts_with(':')) return command(std::string(words));
+    if (!pending_.empty() && words.empty()) {  // an empty line gives up
+      pending_.clear();
+      return "forgotten\n";
+    }
+    pending_ += (pending_.empty() ? "" : "\n") + std::string(words);
+    const bool directive = dialect_ == Dialect::kSouffle && pending_.starts_with('.');
+    if (!pending_.ends_with('.') && !pending_.ends_with('?') && !directive) return "";
+    return statement(std::exchange(pending_, {}));
+  } catch (const Error& e) {
+    return std::string(e.what()) + "\n";
+  }
+}
+
+}  // namespace ingot::logic::door

@@ -1,0 +1,313 @@
+#include "logic/evaluate.h"
+
+#include <algorithm>
+
+#include "ingot/base/clock.h"
+#include "ingot/base/machine.h"
+#include "ingot/base/text.h"
+#include "logic/closure.h"
+
+namespace ingot::logic {
+namespace {
+
+uint64_t half_of_memory() {
+  const uint64_t all = machine_info().ram_bytes;
+  return all > 0 ? all / 2 : uint64_t{4} << 30;
+}
+
+}  // namespace
+
+Evaluation::Evaluation(const Unit& unit, RunOptions options)
+    : unit_(unit),
+      options_(std::move(options)),
+      meter_(options_.memory_limit > 0 ? options_.memory_limit : half_of_memory()) {
+  for (const Declaration& d : unit_.relations) {
+    relations_.push_back(std::make_unique<Relation>(d, meter_));
+    pointers_.push_back(relations_.back().get());
+  }
+  changing_.assign(relations_.size(), false);
+  for (const Rule& r : unit_.rules)
+    if (!r.is_fact()) works_.push_back({&r});
+}
+
+int Evaluation::number_of(const std::string& name) const {
+  const int number = unit_.find(name);
+  if (number >= 0) return number;
+  std::vector<std::string> known;
+  for (const Declaration& d : unit_.relations)
+    if (!d.hidden) known.push_back(d.name);
+  throw Error("logic: there is no relation " + in_quotes(name) + " — " + did_you_mean(name, known));
+}
+
+void Evaluation::check_cancel() const {
+  if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed))
+    throw Error(ErrorKind::kCancelled, "logic: stopped");
+}
+
+void Evaluation::stage_facts() {
+  Value fact[32];
+  for (const Rule& r : unit_.rules) {
+    if (!r.is_fact()) continue;
+    Relation& into = relation(r.head.relation);
+    size_t n = 0;
+    for (const Term& t : r.head.arguments) fact[n++] = value_of(unit_, t, {});
+    into.stage(fact);
+  }
+  for (const Domain& d : unit_.domains)
+    for (int64_t i = 0; i < d.size; i++) {
+      fact[0] = of_number(i);
+      relation(unit_.find(d.name)).stage(fact);
+    }
+}
+
+void Evaluation::load() {
+  if (loaded_) return;
+  loaded_ = true;
+  stage_facts();
+  for (size_t i = 0; i < relations_.size(); i++)
+    for (const Request& request : unit_.relations[i].requests)
+      if (request.kind == Request::Kind::kInput) read_facts(*this, static_cast<int>(i), request);
+  for (const auto& r : relations_) {
+    r->settle();
+    check_cancel();
+  }
+  given_.resize(relations_.size());
+  for (const Work& w : works_) {  // of relations with facts and rules: which facts came from outside?
+    const int number = w.rule->head.relation;
+    auto& given = given_[static_cast<size_t>(number)];
+    if (given || relation(number).size() == 0) continue;
+    given = std::make_unique<Relation>(unit_.relations[static_cast<size_t>(number)], meter_);
+    relation(number).for_each([&](const Value* fact) { given->stage(fact); });
+    given->settle();
+  }
+}
+
+bool Evaluation::is_given(int number, const Value* fact) const {
+  const bool made =
+      std::any_of(works_.begin(), works_.end(), [&](const Work& w) { return w.rule->head.relation == number; });
+  if (!made) return relation(number).contains(fact);
+  const auto& given = given_[static_cast<size_t>(number)];
+  return given != nullptr && given->contains(fact);
+}
+
+void Evaluation::run() {
+  if (done_) return;
+  load();
+  for (const Stratum& s : stratify(unit_)) compute(s);
+  done_ = true;
+}
+
+bool Evaluation::is_recursive(const Rule& rule, const Stratum& stratum) const {
+  return std::any_of(rule.body.begin(), rule.body.end(), [&](const Literal& l) {
+    return l.kind == Literal::Kind::kAtom &&
+           std::binary_search(stratum.relations.begin(), stratum.relations.end(), l.atom.relation);
+  });
+}
+
+void Evaluation::compute(const Stratum& stratum) {
+  std::vector<Work*> works;
+  for (Work& w : works_)
+    if (std::binary_search(stratum.relations.begin(), stratum.relations.end(), w.rule->head.relation))
+      works.push_back(&w);
+  if (works.empty()) return;
+  check_cancel();
+  set_row_limits(stratum);
+  if (stratum.recursive && by_closure(stratum, works)) return;
+  for (const int r : stratum.relations) changing_[static_cast<size_t>(r)] = true;
+  base_rules(stratum, works);
+  if (stratum.recursive && !by_best_paths(stratum, works)) rounds(stratum, works);
+  for (const int r : stratum.relations) changing_[static_cast<size_t>(r)] = false;
+}
+
+// Numbers that some relation has already are worth a row, and so are as many as there are facts.
+void Evaluation::set_row_limits(const Stratum& stratum) {
+  uint64_t limit = 0;
+  for (const Relation* r : pointers_) {
+    limit = std::max(limit, 4 * r->size());
+    if (r->rows() != nullptr && r->size() > 0)
+      limit = std::max({limit, uint64_t{r->rows()->key_count()}, uint64_t{r->rows()->top()} + 1});
+  }
+  for (const int r : stratum.relations) relation(r).set_row_limit(std::min<uint64_t>(limit, uint64_t{1} << 31));
+}
+
+JoinPlan Evaluation::planned(const Rule& rule, int fresh) const {
+  return plan_join({.unit = unit_,
+                    .rule = rule,
+                    .body = rule.body,
+                    .relations = pointers_,
+                    .changing = changing_,
+                    .fresh = fresh,
+                    .bound = {}});
+}
+
+JoinPlan Evaluation::plan_for(const Rule& rule, std::vector<bool> bound, bool as_written) const {
+  return plan_join({.unit = unit_,
+                    .rule = rule,
+                    .body = rule.body,
+                    .relations = pointers_,
+                    .changing = changing_,
+                    .bound = std::move(bound),
+                    .as_written = as_written,
+                    .end = Step::Kind::kSolved});
+}
+
+void Evaluation::run_rule(Work& work, const JoinPlan& plan) {
+  Relation& head = relation(work.rule->head.relation);
+  const int64_t begin = now_ns();
+  const uint64_t before = head.size();
+  Machine(unit_, *work.rule, plan, &head, options_.cancel).run();
+  work.facts += head.size() - before;
+  work.seconds += static_cast<double>(now_ns() - begin) * 1e-9;
+  work.rounds++;
+}
+
+void Evaluation::base_rules(const Stratum& stratum, const std::vector<Work*>& works) {
+  for (Work* w : works) {
+    if (is_recursive(*w->rule, stratum)) continue;
+    const JoinPlan plan = planned(*w->rule, -1);
+    w->how = plan.text();
+    run_rule(*w, plan);
+    relation(w->rule->head.relation).change_form();
+  }
+}
+
+std::vector<const Rule*> Evaluation::rules_of(const std::vector<Work*>& works) {
+  std::vector<const Rule*> rules;
+  rules.reserve(works.size());
+  for (const Work* w : works) rules.push_back(w->rule);
+  return rules;
+}
+
+bool Evaluation::by_closure(const Stratum& stratum, const std::vector<Work*>& works) {
+  if (stratum.relations.size() != 1) return false;
+  const int p = stratum.relations[0];
+  const std::vector<const Rule*> rules = rules_of(works);
+  const int base = closed_relation(rules, p);
+  if (base < 0 || relation(p).size() > 0) return false;
+  const Rows* edges = relation(base).rows();
+  if (edges == nullptr || relation(p).rows() == nullptr) return false;
+  if (edges->key_count() > 0 && !relation(p).fits(edges->key_count() - 1, 0)) return false;
+  const int64_t begin = now_ns();
+  transitive_closure(*edges, *relation(p).rows(), [this] { check_cancel(); });
+  for (Work* w : works) w->how = "transitive closure of " + relation(base).name() + " by components";
+  works[0]->seconds = static_cast<double>(now_ns() - begin) * 1e-9;
+  works[0]->facts = relation(p).size();
+  works[0]->rounds = 1;
+  return true;
+}
+
+bool Evaluation::by_best_paths(const Stratum& stratum, const std::vector<Work*>& works) {
+  if (stratum.relations.size() != 1) return false;
+  const int p = stratum.relations[0];
+  const std::vector<const Rule*> rules = rules_of(works);
+  BestPaths paths;
+  if (!best_paths_of(rules, p, unit_.relations[static_cast<size_t>(p)], paths)) return false;
+  const int64_t begin = now_ns();
+  const uint64_t before = relation(p).size();
+  if (!complete_best_paths(paths, pointers_, relation(p), [this] { check_cancel(); })) return false;
+  bool first = true;
+  for (Work* w : works) {
+    if (!is_recursive(*w->rule, stratum)) continue;
+    w->how = "best values first (Dijkstra)";
+    if (!first) continue;
+    w->seconds = static_cast<double>(now_ns() - begin) * 1e-9;
+    w->facts = relation(p).size() - before;
+    w->rounds = 1;
+    first = false;
+  }
+  return true;
+}
+
+// The sizes that a plan goes by, in powers of four.
+uint64_t Evaluation::sizes_of(const Rule& rule) const {
+  uint64_t sizes = 1;
+  for (const Literal& l : rule.body)
+    if (l.kind == Literal::Kind::kAtom)
+      sizes = sizes * 31 +
+              static_cast<uint64_t>(std::bit_width(pointers_[static_cast<size_t>(l.atom.relation)]->size()) / 2);
+  return sizes;
+}
+
+void Evaluation::rounds(const Stratum& stratum, const std::vector<Work*>& works) {
+  std::vector<Round> all;
+  for (Work* w : works)
+    for (size_t i = 0; i < w->rule->body.size(); i++) {
+      const Literal& l = w->rule->body[i];
+      if (l.kind == Literal::Kind::kAtom &&
+          std::binary_search(stratum.relations.begin(), stratum.relations.end(), l.atom.relation))
+        all.push_back({w, static_cast<int>(i)});
+    }
+  bool best = false;
+  for (const int r : stratum.relations) {
+    relation(r).begin_rounds();
+    best = best || relation(r).best() != Best::kAll;
+  }
+  for (uint64_t round = 0;; round++) {
+    check_cancel();
+    if (!one_round(all, stratum)) continue;  // something took another form: once more
+    bool more = false;
+    uint64_t facts = 0;
+    for (const int r : stratum.relations) {
+      more = relation(r).advance() || more;
+      facts += relation(r).size();
+    }
+    if (!more) break;
+    if (best && round > facts + 1000)
+      unit_.sources.fail(works[0]->rule->at,
+                         "best values of " + in_quotes(relation(stratum.relations[0]).name()) + " get better for ever",
+                         "is there a cycle of edges whose sum is below zero?");
+  }
+  for (const int r : stratum.relations) relation(r).end_rounds();
+}
+
+// False if a relation took another form, and so all of it is new again.
+bool Evaluation::one_round(std::vector<Round>& rounds, const Stratum& stratum) {
+  for (Round& r : rounds) {  // all plans first: what they prepare must not see facts of this round
+    const uint64_t sizes = sizes_of(*r.work->rule);
+    if (r.planned_for == sizes) continue;
+    r.planned_for = sizes;
+    r.plan = planned(*r.work->rule, r.fresh);
+    r.work->how = r.plan.text();
+  }
+  for (Round& r : rounds) {
+    if (relation(r.work->rule->body[static_cast<size_t>(r.fresh)].atom.relation).fresh_size() == 0) continue;
+    run_rule(*r.work, r.plan);
+    if (!relation(r.work->rule->head.relation).change_form()) continue;
+    for (const int s : stratum.relations) relation(s).begin_rounds();
+    for (Round& other : rounds) other.planned_for = 0;
+    return false;
+  }
+  return true;
+}
+
+std::vector<RuleProfile> Evaluation::profile() const {
+  std::vector<RuleProfile> all;
+  for (const Work& w : works_) {
+    std::string_view text = unit_.sources.text(w.rule->at);
+    text = text.substr(0, std::min({text.find(".\n"), text.find("?\n"), text.size()}));
+    std::string line;
+    for (const char c : text.substr(0, 200))
+      if (c != '\n' && c != '\r' && (c != ' ' || (!line.empty() && line.back() != ' '))) line += c;
+    all.push_back({line, unit_.sources.line(w.rule->at), w.how, w.seconds, w.facts, w.rounds});
+  }
+  return all;
+}
+
+std::string Evaluation::plan() const {
+  std::string text;
+  int number = 0;
+  for (const Stratum& s : stratify(unit_)) {
+    std::vector<std::string> names;
+    for (const int r : s.relations)
+      names.push_back(relation(r).name() + " (" + counted(static_cast<int64_t>(relation(r).size()), "fact") + ", " +
+                      (relation(r).rows() != nullptr ? "rows" : "tuples") + ")");
+    text += "stratum " + std::to_string(++number) + (s.recursive ? ", recursive: " : ": ") + join(names) + "\n";
+    for (const Work& w : works_)
+      if (std::binary_search(s.relations.begin(), s.relations.end(), w.rule->head.relation))
+        text += "  line " + std::to_string(unit_.sources.line(w.rule->at)) + ": " +
+                (w.how.empty() ? "not run" : w.how) + "\n";
+  }
+  return text;
+}
+
+}  // namespace ingot::logic

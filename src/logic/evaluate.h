@@ -1,0 +1,93 @@
+// What follows from a program: stratum by stratum, each by a method that suits it, else by semi-naive rounds.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "logic/check.h"
+#include "logic/join_plan.h"
+#include "logic/machine.h"
+#include "logic/relation.h"
+
+namespace ingot::logic {
+
+class Evaluation {
+ public:
+  Evaluation(const Unit& unit, RunOptions options);
+
+  Unit& unit() { return unit_; }
+  const Unit& unit() const { return unit_; }
+  const RunOptions& options() const { return options_; }
+  Relation& relation(int number) { return *relations_[static_cast<size_t>(number)]; }
+  const Relation& relation(int number) const { return *relations_[static_cast<size_t>(number)]; }
+  /// By its name; an Error that lists what there is.
+  int number_of(const std::string& name) const;
+  const std::vector<Relation*>& relations() const { return pointers_; }
+  const Meter& meter() const { return meter_; }
+  Meter& meter() { return meter_; }
+
+  /// Reads the files of .input, once.
+  void load();
+  void run();
+  bool done() const { return done_; }
+  /// Did the fact come from outside, not from a rule?
+  bool is_given(int relation, const Value* fact) const;
+  std::vector<RuleProfile> profile() const;
+  std::string plan() const;
+
+  /// Plans a body for other purposes than its own rule's: for explanations.
+  JoinPlan plan_for(const Rule& rule, std::vector<bool> bound, bool as_written) const;
+  const std::atomic<bool>* cancel() const { return options_.cancel; }
+
+ private:
+  struct Work {  // what becomes of one rule
+    const Rule* rule;
+    std::string how = {};
+    double seconds = 0;
+    uint64_t facts = 0;
+    int64_t rounds = 0;
+  };
+  struct Round {  // a rule whose one literal reads what is new
+    Work* work;
+    int fresh;
+    JoinPlan plan = {};
+    uint64_t planned_for = 0;  // sizes, roughly
+  };
+  void stage_facts();
+  void compute(const Stratum& stratum);
+  static std::vector<const Rule*> rules_of(const std::vector<Work*>& works);
+  bool by_closure(const Stratum& stratum, const std::vector<Work*>& works);
+  bool by_best_paths(const Stratum& stratum, const std::vector<Work*>& works);
+  void base_rules(const Stratum& stratum, const std::vector<Work*>& works);
+  void rounds(const Stratum& stratum, const std::vector<Work*>& works);
+  bool one_round(std::vector<Round>& rounds, const Stratum& stratum);
+  bool is_recursive(const Rule& rule, const Stratum& stratum) const;
+  JoinPlan planned(const Rule& rule, int fresh) const;
+  uint64_t sizes_of(const Rule& rule) const;
+  void run_rule(Work& work, const JoinPlan& plan);
+  void set_row_limits(const Stratum& stratum);
+  void check_cancel() const;
+
+  Unit unit_;
+  RunOptions options_;
+  Meter meter_;
+  std::vector<std::unique_ptr<Relation>> relations_;
+  std::vector<Relation*> pointers_;
+  std::vector<bool> changing_;
+  std::vector<Work> works_;
+  std::vector<std::unique_ptr<Relation>> given_;
+  bool loaded_ = false, done_ = false;
+};
+
+/// Files of facts (facts_file.cc).
+void read_facts(Evaluation& evaluation, int relation, const Request& request);
+/// Writes what is asked for; text for standard output is returned.
+std::string write_facts(const Evaluation& evaluation);
+/// Facts as lists of words, sorted as they are written.
+std::vector<std::vector<Value>> sorted_facts(const Relation& relation);
+
+/// Proofs (explain.cc).
+std::string explain_fact(Evaluation& evaluation, const std::string& fact);
+std::string explain_fact(Evaluation& evaluation, int relation, const std::vector<Value>& fact);
+
+}  // namespace ingot::logic

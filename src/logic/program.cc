@@ -1,0 +1,145 @@
+#include "ingot/logic/program.h"
+
+#include "ingot/base/file.h"
+#include "ingot/base/text.h"
+#include "logic/check.h"
+#include "logic/evaluate.h"
+#include "logic/parse.h"
+
+namespace ingot::logic {
+
+Program Program::parse(std::string text, Dialect dialect, const std::string& name) {
+  auto unit = std::make_shared<Unit>();
+  unit->dialect = dialect;
+  Parser(*unit).parse(name, std::move(text));
+  check(*unit);
+  return Program(std::move(unit));
+}
+
+Program Program::load(const std::string& path) {
+  return parse(read_file(path), path.ends_with(".dl") ? Dialect::kSouffle : Dialect::kRules, path);
+}
+
+Engine::Engine(const Program& program, RunOptions options)
+    : evaluation_(std::make_unique<Evaluation>(*program.unit_, std::move(options))) {}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+
+void Engine::add(const std::string& name, const std::vector<std::string>& fact) {
+  Relation& r = evaluation_->relation(evaluation_->number_of(name));
+  if (fact.size() != static_cast<size_t>(r.arity()))
+    throw Error("logic: a fact of " + counted(std::ssize(fact), "column") + " for " + in_quotes(name) + ", which has " +
+                std::to_string(r.arity()));
+  std::vector<Value> values(fact.size() + 1);
+  for (size_t c = 0; c < fact.size(); c++)
+    if (!parse_value(r.types()[c], fact[c], values[c], evaluation_->unit().symbols))
+      throw Error("logic: " + in_quotes(fact[c]) + " is no " + type_name(r.types()[c]) + " (column " +
+                  std::to_string(c + 1) + " of " + in_quotes(name) + ")");
+  r.stage(values.data());
+}
+
+void Engine::add(const std::string& name, const std::vector<int64_t>& facts) {
+  Relation& r = evaluation_->relation(evaluation_->number_of(name));
+  const auto arity = static_cast<size_t>(r.arity());
+  if (arity == 0 || facts.size() % arity != 0)
+    throw Error("logic: " + std::to_string(facts.size()) + " numbers are no facts of " + in_quotes(name) +
+                ", which has " + counted(r.arity(), "column"));
+  for (const Type type : r.types())
+    if (type != Type::kNumber && type != Type::kUnsigned)
+      throw Error("logic: " + in_quotes(name) + " is no relation of whole numbers");
+  Value fact[32];
+  for (size_t i = 0; i < facts.size(); i += arity) {
+    for (size_t c = 0; c < arity; c++) fact[c] = of_number(facts[i + c]);
+    r.stage(fact);
+  }
+}
+
+void Engine::load() { evaluation_->load(); }
+void Engine::run() { evaluation_->run(); }
+std::string Engine::write() { return write_facts(*evaluation_); }
+
+std::vector<std::string> Engine::relations() const {
+  std::vector<std::string> names;
+  for (const Declaration& d : evaluation_->unit().relations)
+    if (!d.hidden) names.push_back(d.name);
+  return names;
+}
+
+uint64_t Engine::size(const std::string& name) const {
+  return evaluation_->relation(evaluation_->number_of(name)).size();
+}
+std::vector<Type> Engine::types(const std::string& name) const {
+  return evaluation_->relation(evaluation_->number_of(name)).types();
+}
+
+bool Engine::contains(const std::string& name, const std::vector<std::string>& fact) const {
+  const Relation& r = evaluation_->relation(evaluation_->number_of(name));
+  if (fact.size() != static_cast<size_t>(r.arity())) return false;
+  std::vector<Value> values(fact.size() + 1);
+  for (size_t c = 0; c < fact.size(); c++) {
+    if (r.types()[c] == Type::kSymbol ? !evaluation_->unit().symbols.find(fact[c], values[c])
+                                      : !parse_value(r.types()[c], fact[c], values[c], evaluation_->unit().symbols))
+      return false;
+  }
+  return r.contains(values.data());
+}
+
+std::vector<std::vector<std::string>> Engine::facts(const std::string& name) const {
+  const Relation& r = evaluation_->relation(evaluation_->number_of(name));
+  std::vector<std::vector<std::string>> all;
+  for (const auto& fact : sorted_facts(r)) {
+    all.emplace_back();
+    for (size_t c = 0; c < fact.size(); c++)
+      all.back().push_back(value_text(r.types()[c], fact[c], evaluation_->unit().symbols));
+  }
+  return all;
+}
+
+int64_t Engine::sum(const std::string& name, int column) const {
+  const Relation& r = evaluation_->relation(evaluation_->number_of(name));
+  if (column < 0 || column >= r.arity() || r.types()[static_cast<size_t>(column)] != Type::kNumber)
+    throw Error("logic: " + in_quotes(name) + " has no column " + std::to_string(column) + " of numbers");
+  uint64_t sum = 0;
+  r.for_each([&](const Value* fact) { sum += fact[column]; });
+  return static_cast<int64_t>(sum);
+}
+
+std::vector<Answer> Engine::answers() const {
+  std::vector<Answer> all;
+  for (const Query& q : evaluation_->unit().queries) {
+    if (q.explain) continue;
+    all.push_back({q.text, q.names, facts(evaluation_->unit().relations[static_cast<size_t>(q.relation)].name)});
+  }
+  return all;
+}
+
+std::vector<std::string> Engine::explanations() const {
+  std::vector<std::string> all;
+  for (const Query& q : evaluation_->unit().queries) {
+    if (!q.explain) continue;
+    const Rule* rule = nullptr;  // the query as a rule: its slots are the answer's columns
+    for (const Rule& r : evaluation_->unit().rules)
+      if (r.head.relation == q.relation) rule = &r;
+    const auto answers = sorted_facts(evaluation_->relation(q.relation));
+    const Atom& atom = rule->body.back().atom;
+    std::vector<Value> slots(static_cast<size_t>(rule->slots) + 1, 0);
+    if (answers.empty() && !q.names.empty()) {
+      all.push_back(q.text + ": there is no such fact\n");
+      continue;
+    }
+    for (size_t c = 0; c < q.names.size(); c++)
+      slots[static_cast<size_t>(rule->head.arguments[c].slot)] = answers[0][c];
+    std::vector<Value> fact;
+    for (const Term& t : atom.arguments) fact.push_back(value_of(evaluation_->unit(), t, slots));
+    all.push_back(explain_fact(*evaluation_, atom.relation, fact));
+  }
+  return all;
+}
+
+std::string Engine::explain(const std::string& fact) const { return explain_fact(*evaluation_, fact); }
+std::string Engine::plan() const { return evaluation_->plan(); }
+std::vector<RuleProfile> Engine::profile() const { return evaluation_->profile(); }
+uint64_t Engine::bytes() const { return evaluation_->meter().used(); }
+uint64_t Engine::peak_bytes() const { return evaluation_->meter().peak(); }
+
+}  // namespace ingot::logic

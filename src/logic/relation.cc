@@ -1,0 +1,108 @@
+#include "logic/relation.h"
+
+#include <algorithm>
+
+namespace ingot::logic {
+
+Relation::Relation(const Declaration& d, Meter& meter) : name_(d.name), best_(d.best), meter_(meter) {
+  for (const Column& c : d.columns) types_.push_back(c.type);
+  clear();
+}
+
+void Relation::clear() {
+  const bool floats = std::find(types_.begin(), types_.end(), Type::kFloat) != types_.end();
+  rows_.reset();
+  tuples_.reset();
+  waiting_.clear();
+  if ((arity() == 1 || arity() == 2) && best_ == Best::kAll && !floats)
+    rows_ = std::make_unique<Rows>(arity(), meter_);
+  else
+    tuples_ = std::make_unique<Tuples>(arity(), best_, types_.empty() ? Type::kNumber : types_.back(), meter_);
+}
+
+void Relation::set_row_limit(uint64_t limit) { row_limit_ = std::max({limit, kLeastLimit, row_limit_}); }
+
+void Relation::stage(const Value* tuple) {
+  const auto n = static_cast<size_t>(arity());
+  if (n == 0) {
+    tuples_->insert(tuple);
+    return;
+  }
+  const size_t before = narrow_.capacity() * 4 + wide_.capacity() * 8;
+  bool small = wide_.empty();
+  for (size_t c = 0; c < n; c++) small = small && tuple[c] <= UINT32_MAX;
+  if (small) {
+    narrow_.insert(narrow_.end(), tuple, tuple + n);
+  } else {
+    if (wide_.empty()) {
+      wide_.assign(narrow_.begin(), narrow_.end());
+      narrow_ = {};
+    }
+    wide_.insert(wide_.end(), tuple, tuple + n);
+  }
+  const size_t after = narrow_.capacity() * 4 + wide_.capacity() * 8;
+  if (after == before) return;
+  meter_.take(after);
+  meter_.give_back(staged_bytes_);
+  staged_bytes_ = after;
+}
+
+// Rows, if the first numbers are small enough for that many facts.
+void Relation::settle_rows() {
+  const auto n = static_cast<size_t>(arity());
+  const size_t facts = narrow_.size() / n;
+  uint32_t largest = 0;
+  if (n == 2)
+    for (size_t i = 0; i < facts; i++) largest = std::max(largest, narrow_[2 * i]);
+  set_row_limit(facts * 4);
+  const bool fit = wide_.empty() && largest < row_limit_ &&
+                   std::all_of(narrow_.begin(), narrow_.end(), [](uint32_t v) { return v < kLargest; });
+  if (!fit) {
+    rows_.reset();
+    tuples_ = std::make_unique<Tuples>(arity(), best_, types_.back(), meter_);
+    return;
+  }
+  if (n == 1) {
+    std::vector<uint32_t> pairs(2 * facts);
+    for (size_t i = 0; i < facts; i++) pairs[2 * i + 1] = narrow_[i];
+    narrow_ = std::move(pairs);
+  }
+  rows_->assign(narrow_);
+  narrow_ = {};
+}
+
+void Relation::settle() {
+  if (rows_) settle_rows();
+  const auto n = static_cast<size_t>(arity());
+  if (!narrow_.empty() || !wide_.empty()) {
+    tuples_->reserve((narrow_.size() + wide_.size()) / n);
+    for (size_t i = 0; i < wide_.size(); i += n) tuples_->insert(wide_.data() + i);
+    Value tuple[32];
+    for (size_t i = 0; i < narrow_.size(); i += n) {
+      std::copy_n(narrow_.data() + i, n, tuple);
+      tuples_->insert(tuple);
+    }
+  }
+  narrow_ = {};
+  wide_ = {};
+  meter_.give_back(staged_bytes_);
+  staged_bytes_ = 0;
+}
+
+bool Relation::contains(const Value* tuple) const {
+  if (!rows_) return tuples_->contains(tuple);
+  return rows_->contains(arity() == 2 ? tuple[0] : 0, tuple[arity() - 1]);
+}
+
+bool Relation::change_form() {
+  if (waiting_.empty()) return false;
+  auto tuples = std::make_unique<Tuples>(arity(), best_, types_.back(), meter_);
+  for_each([&](const Value* tuple) { tuples->append_new(tuple); });
+  for (size_t i = 0; i < waiting_.size(); i += types_.size()) tuples->insert(waiting_.data() + i);
+  rows_.reset();
+  tuples_ = std::move(tuples);
+  waiting_ = {};
+  return true;
+}
+
+}  // namespace ingot::logic

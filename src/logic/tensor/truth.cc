@@ -1,0 +1,185 @@
+#include "ingot/logic/truth.h"
+
+#include <string>
+
+#include "ingot/base/error.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
+
+namespace ingot::logic {
+namespace {
+
+// All of the gradient goes to one side; at equality to a.
+Tensor lesser(const Tensor& a, const Tensor& b) { return where(less_equal(a, b), a, minimum(a, b)); }
+Tensor larger(const Tensor& a, const Tensor& b) { return where(greater_equal(a, b), a, maximum(a, b)); }
+
+Tensor constant(double value, const Tensor& like) { return full({}, value, like.dtype()); }
+
+// a / b where `sound`, else `other`; no gradient comes from where it is not.
+Tensor guarded_quotient(const Tensor& sound, const Tensor& a, const Tensor& b, const Tensor& other) {
+  return where(sound, a / where(sound, b, constant(1, b)), other);
+}
+
+Tensor residuum(const Tensor& a, const Tensor& b, TNorm norm) {
+  const Tensor one = constant(1, a);
+  switch (norm) {
+    case TNorm::kGodel: return where(less_equal(a, b), one, b);
+    case TNorm::kProduct: return guarded_quotient(greater(a, b), b, a, one);
+    case TNorm::kLukasiewicz: return lesser(1.0 - a + b, one);
+    case TNorm::kDrastic: return where(greater_equal(a, 1.0), b, one);
+    case TNorm::kNilpotent: return where(less_equal(a, b), one, larger(1.0 - a, b));
+    case TNorm::kHamacher: return guarded_quotient(greater(a, b), a * b, a - b + a * b, one);
+  }
+  return {};
+}
+
+// What the stable product does to a truth before it is multiplied (never 0) and before it is subtracted (never 1).
+Tensor away_from_0(const Tensor& x, double stable) { return stable == 0 ? x : x * (1 - stable) + stable; }
+Tensor away_from_1(const Tensor& x, double stable) { return stable == 0 ? x : x * (1 - stable); }
+
+void require_truths(const char* what, const Tensor& x) {
+  if (!x.defined() || !is_float(x.dtype()) || x.dtype() == kF16 || x.dtype() == kBF16)
+    throw Error(ErrorKind::kType, std::string(what) + ": truths are f32 or f64" +
+                                      (x.defined() ? std::string(", not ") + name(x.dtype()) : "") +
+                                      " — convert with to(x, kF32)");
+}
+
+void require_semantics(const char* what, const Semantics& s) {
+  if (!(s.p_forall >= 1) || !(s.p_exists >= 1) || !(s.stable >= 0) || s.stable >= 1)
+    throw Error(ErrorKind::kArgument, std::string(what) + ": p is below 1 or `stable` not in [0, 1) — give p ≥ 1");
+}
+
+// (mean of x^p)^(1/p) of what counts; 0 of nothing, with a gradient of 0 where it is 0.
+Tensor p_mean(const Tensor& x, double p, const Dims& axes, const Tensor& guard) {
+  const Tensor powers = p == 1 ? x : p == 2 ? square(x) : pow(x, p);
+  Tensor average;
+  if (guard.defined()) {
+    const Tensor counts = to(guard, x.dtype());
+    const Tensor n = sum(broadcast_to(counts, broadcast_shapes("guard", counts.shape(), x.shape())), axes);
+    average = guarded_quotient(greater(n, 0.0), sum(where(guard, powers, constant(0, x)), axes), n, constant(0, x));
+  } else {
+    average = mean(powers, axes);
+  }
+  if (p == 1) return average;
+  const Tensor positive = greater(average, 0.0);
+  const Tensor base = where(positive, average, constant(1, x));
+  return where(positive, p == 2 ? sqrt(base) : pow(base, 1 / p), constant(0, x));
+}
+
+// What does not count is replaced by what changes nothing.
+Tensor with_guard(const Tensor& x, const Tensor& guard, double neutral) {
+  return guard.defined() ? where(guard, x, constant(neutral, x)) : x;
+}
+
+void require_guard(const char* what, const Tensor& x, const Tensor& guard) {
+  if (!guard.defined()) return;
+  if (guard.dtype() != kBool)
+    throw Error(ErrorKind::kType, std::string(what) + ": the guard is " + name(guard.dtype()) +
+                                      ", not bool — compare first: greater(x, 0.5)");
+  if (!(broadcast_shapes(what, x.shape(), guard.shape()) == x.shape()))
+    throw Error(ErrorKind::kShape, std::string(what) + ": a guard " + to_string(guard.shape()) + " on " +
+                                       to_string(x.shape()) + " — it must broadcast to what it guards");
+}
+
+}  // namespace
+
+Semantics semantics(std::string_view name) {
+  const struct {
+    const char* name;
+    TNorm norm;
+  } norms[] = {{"godel", TNorm::kGodel},     {"product", TNorm::kProduct},     {"lukasiewicz", TNorm::kLukasiewicz},
+               {"drastic", TNorm::kDrastic}, {"nilpotent", TNorm::kNilpotent}, {"hamacher", TNorm::kHamacher}};
+  if (name == "ltn") return {};
+  for (const auto& each : norms)
+    if (name == each.name)
+      return {.norm = each.norm,
+              .implies = Implies::kResiduum,
+              .quantify = each.norm == TNorm::kProduct ? Quantify::kProduct : Quantify::kMinMax,
+              .stable = 0};
+  throw Error(ErrorKind::kArgument,
+              "semantics: there is no \"" + std::string(name) +
+                  "\" — there are godel, product, lukasiewicz, drastic, nilpotent, hamacher and ltn");
+}
+
+Tensor conjunction(const Tensor& a, const Tensor& b, const Semantics& s) {
+  require_truths("conjunction", a);
+  require_semantics("conjunction", s);
+  const Tensor zero = constant(0, a);
+  switch (s.norm) {
+    case TNorm::kGodel: return lesser(a, b);
+    case TNorm::kProduct: return away_from_0(a, s.stable) * away_from_0(b, s.stable);
+    case TNorm::kLukasiewicz: return relu(a + b - 1.0);
+    case TNorm::kDrastic: return where(greater_equal(a, 1.0), b, where(greater_equal(b, 1.0), a, zero));
+    case TNorm::kNilpotent: return where(greater(a + b, 1.0), lesser(a, b), zero);
+    case TNorm::kHamacher: {
+      const Tensor product = a * b, rest = a + b - product;
+      return guarded_quotient(greater(rest, 0.0), product, rest, zero);
+    }
+  }
+  return {};
+}
+
+Tensor disjunction(const Tensor& a, const Tensor& b, const Semantics& s) {
+  require_truths("disjunction", a);
+  require_semantics("disjunction", s);
+  const Tensor one = constant(1, a);
+  switch (s.norm) {
+    case TNorm::kGodel: return larger(a, b);
+    case TNorm::kProduct: {
+      const Tensor x = away_from_1(a, s.stable), y = away_from_1(b, s.stable);
+      return x + y - x * y;
+    }
+    case TNorm::kLukasiewicz: return lesser(a + b, one);
+    case TNorm::kDrastic: return where(less_equal(a, 0.0), b, where(less_equal(b, 0.0), a, one));
+    case TNorm::kNilpotent: return where(less(a + b, 1.0), larger(a, b), one);
+    case TNorm::kHamacher: {
+      const Tensor product = a * b, rest = 1.0 - product;
+      return guarded_quotient(greater(rest, 0.0), a + b - 2.0 * product, rest, one);
+    }
+  }
+  return {};
+}
+
+Tensor negation(const Tensor& a, const Semantics& s) {
+  require_truths("negation", a);
+  return s.negation == Not::kStandard ? 1.0 - a : residuum(a, constant(0, a), s.norm);
+}
+
+Tensor implication(const Tensor& a, const Tensor& b, const Semantics& s) {
+  require_truths("implication", a);
+  require_semantics("implication", s);
+  if (s.implies == Implies::kResiduum) return residuum(a, b, s.norm);
+  if (s.norm != TNorm::kProduct) return disjunction(1.0 - a, b, s);
+  const Tensor x = away_from_0(a, s.stable);
+  return 1.0 - x + x * away_from_1(b, s.stable);
+}
+
+Tensor equivalence(const Tensor& a, const Tensor& b, const Semantics& s) {
+  return conjunction(implication(a, b, s), implication(b, a, s), s);
+}
+
+Tensor for_all(const Tensor& x, const Dims& axes, const Semantics& s, const Tensor& guard) {
+  require_truths("for_all", x);
+  require_semantics("for_all", s);
+  require_guard("for_all", x, guard);
+  switch (s.quantify) {
+    case Quantify::kMinMax: return min(with_guard(x, guard, 1), axes);
+    case Quantify::kProduct: return prod(with_guard(x, guard, 1), axes);
+    case Quantify::kPMean: return 1.0 - p_mean(1.0 - away_from_1(x, s.stable), s.p_forall, axes, guard);
+  }
+  return {};
+}
+
+Tensor exists(const Tensor& x, const Dims& axes, const Semantics& s, const Tensor& guard) {
+  require_truths("exists", x);
+  require_semantics("exists", s);
+  require_guard("exists", x, guard);
+  switch (s.quantify) {
+    case Quantify::kMinMax: return max(with_guard(x, guard, 0), axes);
+    case Quantify::kProduct: return 1.0 - prod(1.0 - with_guard(x, guard, 0), axes);
+    case Quantify::kPMean: return p_mean(away_from_0(x, s.stable), s.p_exists, axes, guard);
+  }
+  return {};
+}
+
+}  // namespace ingot::logic

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# check_logic_program.sh INGOT: what `ingot logic` prints for the examples, and its exit codes.
+set -euo pipefail
+ingot=$(readlink -f "$1")
+cd "$(dirname "$0")/../examples/logic"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+# expect TEXT COMMAND...: the output is exactly that.
+expect() {
+  local found
+  found=$("${@:2}") || fail "failed: ${*:2}"
+  [ "$found" = "$1" ] || fail "${*:2} printed
+$found
+instead of
+$1"
+}
+# mentions TEXT COMMAND...: the output has it somewhere.
+mentions() {
+  "${@:2}" >"$work/shown" 2>&1 || true
+  grep -qF -- "$1" "$work/shown" || fail "${*:2} does not mention $1: $(cat "$work/shown")"
+}
+# exits CODE COMMAND...
+exits() {
+  local code=0
+  "${@:2}" >"$work/shown" 2>&1 || code=$?
+  [ "$code" = "$1" ] || fail "${*:2} exits with $code instead of $1"
+}
+
+mentions 'ancestor("ann", "gus")   by line 9' "$ingot" logic run family.rules
+mentions '└─ parent("fay", "gus")   given' "$ingot" logic run family.rules
+mentions 'x = fay' "$ingot" logic run family.rules
+expect 'distance("A", x, d)?
+  x = A, d = 11
+  x = B, d = 4
+  x = C, d = 3
+  x = D, d = 6' "$ingot" logic run shortest.rules
+expect 'unreachable(2, x)?
+  x = 3
+  x = 4
+  x = 5
+dead_end(x)?
+  x = 4
+  x = 5' "$ingot" logic run unreachable.rules
+expect 'points_to	5' "$ingot" logic run points_to.dl -D "$work"
+[ "$(cat "$work/points_to.csv")" = $'p\ta\na\tb\nq\tb\nr\ta\ns\tb' ] || fail "points_to.csv is $(cat "$work/points_to.csv")"
+expect 'points_to	5
+points_to("s", x)?
+  x = b' "$ingot" logic run points_to.dl -D "$work" --query 'points_to("s", x)?'
+
+mentions 'missing is parent("gus", "ann")' "$ingot" logic explain family.rules 'ancestor(gus, ann)'
+exits 3 "$ingot" logic explain family.rules 'ancestor(gus, ann)'
+exits 0 "$ingot" logic explain family.rules 'ancestor(ann, gus)'
+mentions 'by components' "$ingot" logic run family.rules --plan
+mentions 'rounds' "$ingot" logic run family.rules --profile
+"$ingot" logic run family.rules --json | python3 -c '
+import json, sys
+result = json.load(sys.stdin)
+assert result["relations"]["ancestor"] == 11, result
+assert result["answers"][0] == {"query": "same_generation(dan, x)", "names": ["x"], "rows": [["eve"], ["fay"]]}, result'
+
+printf 'p(x) <- q(x).\n' >"$work/wrong.rules"
+exits 2 "$ingot" logic run "$work/wrong.rules"
+mentions 'wrong.rules:1:9: nothing says what "q" is' "$ingot" logic run "$work/wrong.rules"
+exits 4 "$ingot" logic run "$work/missing.rules"
+printf 'p(0, 0). p(x, z) <- p(x, y), z = y + 1.\n' >"$work/endless.rules"
+exits 7 "$ingot" logic run "$work/endless.rules" --memory 1m
+exits 2 "$ingot" logic run family.rules --memory much
+expect 'path(1, x)?
+  x = 2
+  x = 3' "$ingot" logic repl <<'TEXT'
+edge(1, 2). edge(2, 3).
+path(x, y) <- edge(x, y).
+path(x, z) <- path(x, y),
+              edge(y, z).
+path(1, x)?
+:quit
+TEXT

@@ -1,0 +1,57 @@
+// What a REPL answers, line by line.
+#include "logic/door/session.h"
+
+#include <gtest/gtest.h>
+
+namespace ingot::logic::door {
+namespace {
+
+TEST(Session, StatementsStayAndQueriesAreAnswered) {
+  Session s({});
+  EXPECT_EQ(s.line("edge(1, 2). edge(2, 3)."), "");
+  EXPECT_EQ(s.line("path(x, y) <- edge(x, y)."), "");
+  EXPECT_EQ(s.line("path(x, z) <- path(x, y),"), "");
+  EXPECT_TRUE(s.unfinished());
+  EXPECT_EQ(s.line("  edge(y, z)."), "");
+  EXPECT_FALSE(s.unfinished());
+  EXPECT_EQ(s.line("path(1, x)?"), "path(1, x)?\n  x = 2\n  x = 3\n");
+  EXPECT_EQ(s.line("path(3, 1)?"), "path(3, 1)?\n  no\n");
+  EXPECT_EQ(s.line("edge(3, 1)."), "");
+  EXPECT_EQ(s.line("path(3, 1)?"), "path(3, 1)?\n  yes\n");
+}
+
+TEST(Session, MistakesChangeNothing) {
+  Session s({});
+  s.line("p(1).");
+  EXPECT_NE(s.line("q(x) <- r(x).").find("nothing says what \"r\" is"), std::string::npos);
+  EXPECT_NE(s.line("p(y)?").find("y = 1"), std::string::npos);
+  s.line("q(x) <- p(x),");
+  EXPECT_EQ(s.line(""), "forgotten\n");
+  EXPECT_NE(s.line("p(y)?").find("y = 1"), std::string::npos);
+}
+
+TEST(Session, Commands) {
+  Session s({});
+  s.line("p(1). q(x) <- p(x).");
+  EXPECT_NE(s.line(":plan").find("stratum"), std::string::npos);
+  EXPECT_NE(s.line(":profile").find("q(x) <- p(x)"), std::string::npos);
+  EXPECT_NE(s.line(":explain q(1)").find("given"), std::string::npos);
+  EXPECT_NE(s.line("explain q(1)?").find("given"), std::string::npos);
+  EXPECT_NE(s.line(":relations").find("q"), std::string::npos);
+  EXPECT_NE(s.line(":pln").find("did you mean \":plan\"?"), std::string::npos);
+  EXPECT_EQ(s.line(":quit"), "");
+  EXPECT_TRUE(s.finished());
+}
+
+TEST(Session, InterruptedQueriesLeaveTheSession) {
+  std::atomic<bool> cancel{true};
+  Session s({.cancel = &cancel});
+  s.line("p(1). p(y) <- p(x), y = x + 1, x < 100000000.");
+  EXPECT_NE(s.line("p(y)?").find("stopped"), std::string::npos);
+  cancel = false;
+  s.line("q(1).");
+  EXPECT_FALSE(s.finished());
+}
+
+}  // namespace
+}  // namespace ingot::logic::door
