@@ -134,17 +134,18 @@ std::span<const Section> sections() {
   return all;
 }
 
-int choice_of(const Settings& s, const char* key, const char* first, const char* second) {
+namespace {
+
+// Has the key the second of two words? Another one is refused.
+bool is_second(const Settings& s, const char* key, const char* first, const char* second) {
   const std::string& text = s.text(key);
   if (text != first && text != second) s.fail(key, fmt::format("\"{}\" is \"{}\" or \"{}\"", key, first, second));
-  return text == second ? 1 : 0;
+  return text == second;
 }
-
-namespace {
 
 NetOptions net_options(const Description& d) {
   const Settings s = d.settings("network");
-  const bool attention = choice_of(s, "net", "layers", "attention") == 1;
+  const bool attention = is_second(s, "net", "layers", "attention");
   return {.hidden = s.integers("hidden"),
           .layer_norm = s.flag("layer_norm"),
           .dueling = s.flag("dueling"),
@@ -188,7 +189,7 @@ DqnOptions dqn_options(const Description& d) {
 
 PretrainOptions pretrain_options(const Description& d) {
   const Settings s = d.settings("agent");
-  const bool exact = choice_of(s, "labels", "walks", "exact") == 1;
+  const bool exact = is_second(s, "labels", "walks", "exact");
   return {.updates = s.integer("pretrain"),
           .labels = exact ? LabelSource::kExact : LabelSource::kWalks,
           .depth = static_cast<int64_t>(std::ceil(d.settings("environment").number("depth_end")))};

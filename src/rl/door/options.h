@@ -12,9 +12,6 @@ namespace ingot::rl::door {
 
 std::span<const recipe::Section> sections();
 
-/// 0 or 1: which of two words a key has; another one is refused.
-int choice_of(const recipe::Settings& s, const char* key, const char* first, const char* second);
-
 DqnOptions dqn_options(const recipe::Description& d);
 PretrainOptions pretrain_options(const recipe::Description& d);  // of cube2
 PqnOptions pqn_options(const recipe::Description& d);
