@@ -288,6 +288,7 @@ INGOT_OP(einsum) = {
           add("ab,bc,cd,da->", {{6, 5}, {5, 7}, {7, 4}, {4, 6}}, 128);
           add("ab,ac,ad->bcd", {{4, 3}, {4, 5}, {4, 6}}, 256);
         },
+    .rounding = {128, 128},  // sums on the way may be much larger than operands and results
     .reorders_sums = true,
 };
 

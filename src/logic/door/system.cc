@@ -1,5 +1,6 @@
 // What this system hands over.
 #include "ingot/logic/door.h"
+#include "ingot/logic/ops.h"
 #include "logic/door/commands.h"
 
 namespace ingot::logic {
@@ -11,7 +12,7 @@ constexpr recipe::Command (*kCommands[])() = {door::logic_command};
 
 const recipe::System& system() {
   static const recipe::System all{
-      .name = "logic", .about = "facts, rules, and what follows from them", .commands = kCommands};
+      .name = "logic", .about = "facts, rules, and what follows from them", .ops = ops(), .commands = kCommands};
   return all;
 }
 
