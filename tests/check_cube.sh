@@ -50,6 +50,7 @@ PYTHON
 
 echo "--- what a run has learned"
 "$ingot" train cube2 --out learned --quiet --set agent.walk_updates=400 --set agent.exam_states=20
+"$ingot" eval learned --set agent.beam=16 --set agent.exam_states=7 | has "^beam 16: . of 7 solved" || fail "another exam"
 grep -q "A cube being solved" learned/report.html && grep -q "data:image/gif" learned/report.html || fail "no film in the report"
 scramble=$("$ingot" cube scramble --distance 6 --plain | head -1)
 for search in beam astar tree both; do

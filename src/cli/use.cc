@@ -19,7 +19,7 @@ using namespace recipe;
 
 struct EvalOptions {
   std::string model;              // a file, or the folder of a run
-  std::vector<std::string> sets;  // of [data]: other samples than those that were held back
+  std::vector<std::string> sets;  // other samples than those that were held back, or another exam
   bool json = false;
 };
 
@@ -31,7 +31,7 @@ struct PredictOptions {
 };
 
 int evaluate(const EvalOptions& o, const Systems& systems) {
-  if (const auto own = load_own_run(o.model, systems); own != nullptr) {
+  if (const auto own = load_own_run(o.model, systems, o.sets); own != nullptr) {
     own->examine();
     fmt::print("{}\n", o.json ? to_json(own->exam_record()) : own->exam_text());
     return 0;
@@ -123,12 +123,13 @@ Command eval_command(const Systems& systems) {
                        .target = &o->model,
                        .about = "a model's file, or the folder of its run",
                        .required = true},
-                      set_option(o->sets, "test with other data: --set data.file=new.csv --set data.held_back=0"),
+                      set_option(o->sets, "test with other data or by another exam, as below"),
                       {"--json", &o->json, "print JSON"},
                       threads_option("worker threads")},
           .run = [o, systems] { return evaluate(*o, systems); },
           .footer = fixed_text("For instance:\n  ingot eval runs/digits\n  ingot eval model.safetensors --json\n"
-                               "  ingot eval runs/table --set data.file=new.csv --set data.held_back=0")};
+                               "  ingot eval runs/table --set data.file=new.csv --set data.held_back=0\n"
+                               "  ingot eval runs/cube3 --set agent.beam=4096")};
 }
 
 Command predict_command(const Systems& systems) {

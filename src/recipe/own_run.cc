@@ -247,14 +247,15 @@ Run resume_own(const Description& description, RunFolder folder, Progress& progr
   return OwnRunner(description, *run, folder, progress, options)(true);
 }
 
-std::unique_ptr<OwnRun> load_own_run(const std::string& file_or_run, const Systems& systems) {
+std::unique_ptr<OwnRun> load_own_run(const std::string& file_or_run, const Systems& systems,
+                                     std::span<const std::string> sets) {
   const std::string path = is_run(file_or_run) ? file_or_run + "/model.safetensors" : file_or_run;
   if (!is_file(path)) return nullptr;
   const io::SafeTensors file = io::load_safetensors(path);
   const auto text = file.metadata.find("ingot.description");
   if (text == file.metadata.end() || file.metadata.count("ingot.own") == 0) return nullptr;
   const Description description =
-      parse_trained(path, text->second, {}, std::make_shared<const Catalogue>(Systems(systems)));
+      parse_trained(path, text->second, sets, std::make_shared<const Catalogue>(Systems(systems)));
   if (description.catalogue->own_kind_of(description.root) == nullptr) return nullptr;
   auto run = begin_own(description);
   for (const NamedTensor& w : run->weights()) {

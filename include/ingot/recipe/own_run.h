@@ -54,7 +54,9 @@ class INGOT_API OwnRun {
   virtual void report(Report& report, std::span<const nn::EpochResult> history) = 0;
 };
 
-/// The run whose trained weights are in a file or a folder, to examine; nullptr if it is of a plain kind.
-INGOT_API std::unique_ptr<OwnRun> load_own_run(const std::string& file_or_run, const Systems& systems = {});
+/// The run whose trained weights are in a file or a folder, to examine, with keys of its description changed ("agent.beam=256");
+/// nullptr if it is of a plain kind.
+INGOT_API std::unique_ptr<OwnRun> load_own_run(const std::string& file_or_run, const Systems& systems = {},
+                                               std::span<const std::string> sets = {});
 
 }  // namespace ingot::recipe
