@@ -88,7 +88,7 @@ class Contraction {
 
   const Equation& e_;
   const ContractionSteps& steps_;
-  const Labels& sliced_;
+  const Labels sliced_;  // its own: callers may pass {}
   const DType type_;
   std::byte* scratch_;
   ScratchRoom room_;
