@@ -118,26 +118,5 @@ void bit_matmul(BitRows a, BitRows b, BitRows c, int64_t rows, int64_t inner, in
   INGOT_DISPATCH(matmul)(a, b, c, begin, end, inner, columns);
 }
 
-// 64 × 64 bits at a time: halves swap places, then quarters, and so on.
-static void transpose_block(uint64_t* rows) {
-  uint64_t mask = 0x00000000FFFFFFFF;
-  for (int half = 32; half != 0; half >>= 1, mask ^= mask << half)
-    for (int k = 0; k < 64; k = ((k | half) + 1) & ~half) {
-      const uint64_t swapped = (rows[k] >> half ^ rows[k | half]) & mask;
-      rows[k] ^= swapped << half;
-      rows[k | half] ^= swapped;
-    }
-}
-
-void bit_transpose(BitRows from, BitRows to, int64_t rows, int64_t columns) {
-  for (int64_t i = 0; i < rows; i += 64)
-    for (int64_t j = 0; j < columns; j += 64) {
-      uint64_t block[64] = {};
-      for (int64_t k = 0; k < std::min<int64_t>(64, rows - i); k++) block[k] = from.row(i + k)[j / 64];
-      transpose_block(block);
-      for (int64_t k = 0; k < std::min<int64_t>(64, columns - j); k++) to.row(j + k)[i / 64] = block[k];
-    }
-}
-
 }  // namespace ingot::logic
 #endif  // HWY_ONCE

@@ -21,8 +21,4 @@ struct BitRows {
 /// word) must be false. c overlaps neither. Members of the team share the rows; nothing is allocated.
 void bit_matmul(BitRows a, BitRows b, BitRows c, int64_t rows, int64_t inner, int64_t columns, const Team& team = {});
 
-/// Writes the bits [rows, columns] of `from` to `to` as [columns, rows]. Bits of `to` behind `rows`, in its last words,
-/// become false.
-void bit_transpose(BitRows from, BitRows to, int64_t rows, int64_t columns);
-
 }  // namespace ingot::logic

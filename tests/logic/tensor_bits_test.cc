@@ -76,19 +76,5 @@ TEST(TensorBits, AnyTeamGivesTheSameBits) {
   set_threads(before);
 }
 
-TEST(TensorBits, TransposedBitsAreWhereTheyShouldBe) {
-  std::mt19937_64 random(3);
-  for (int round = 0; round < 60; round++) {
-    const auto rows = static_cast<int64_t>(random() % 200), columns = static_cast<int64_t>(random() % 200);
-    Matrix from = random_matrix(random, rows, columns, 0.3), to(columns, rows), expected(columns, rows);
-    for (int64_t i = 0; i < rows; i++)
-      for (int64_t j = 0; j < columns; j++)
-        if (from.get(i, j)) expected.set(j, i);
-    std::fill(to.words.begin(), to.words.end(), ~uint64_t{0});
-    bit_transpose(from.view(), to.view(), rows, columns);
-    ASSERT_EQ(to.words, expected.words) << rows << " " << columns;
-  }
-}
-
 }  // namespace
 }  // namespace ingot::logic
