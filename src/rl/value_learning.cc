@@ -15,6 +15,8 @@ std::unique_ptr<QNet> make_net(const NetInput& input, const ValueOptions& o) {
   if (o.walk_length < 1 || o.walks < 1 || o.walk_updates < 0 || o.iteration_updates < 0 || o.iteration_states < 1 ||
       o.target_every < 1)
     throw Error("value learning: walks, their length, states and target_every are 1 or more, updates 0 or more");
+  if (o.sweep && o.iteration_updates == 0)
+    throw Error("value learning: sweeps belong to value iteration — ask for iteration_updates, too");
   const nn::SeedScope seed(static_cast<int64_t>(o.seed));
   NetOptions net = o.net;
   net.dueling = false;

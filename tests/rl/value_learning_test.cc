@@ -201,6 +201,8 @@ TEST(ValueLearner, SweepsAllocateNothingAndGoOnToTheBitAtAnyNumberOfThreads) {
 TEST(ValueLearner, SweepsNeedStatesThatCanBeCounted) {
   ValueOptions o = sweeping();
   EXPECT_THROW(ValueLearner<Cube3>(Cube3(), o), Error);
+  o.iteration_updates = 0;  // and something to learn from them
+  EXPECT_THROW(ValueLearner<Ring>(Ring(), o), Error);
 }
 
 // Of symmetric states that look the same one is asked, and its value is that of all.
