@@ -62,6 +62,22 @@ result = json.load(sys.stdin)
 assert result["relations"]["ancestor"] == 11, result
 assert result["answers"][0] == {"query": "same_generation(dan, x)", "names": ["x"], "rows": [["eve"], ["fay"]]}, result'
 
+expect 'way(home, x)?
+  x = tower   0.935
+  x = city   0.8488
+  x = relay   0.7
+  x = sea   0.8488
+alone(home)?
+  yes   0.1212
+late(home)?
+  yes   0.04244' "$ingot" logic run <(grep -v explain network.rules)
+mentions 'x = city   0.72' "$ingot" logic run network.rules --proofs 1
+mentions 'It fails most probably, 0.08: there is no link("tower", "city"), there is no link("relay", "city")' "$ingot" logic run network.rules
+mentions 'link("home", "tower")   given, probability 0.9' "$ingot" logic explain network.rules 'way(home, city)'
+printf '0.5 :: p(1). q(x) <- p(x). output q.\n' >"$work/coin.rules"
+"$ingot" logic run "$work/coin.rules" -D "$work"
+[ "$(cat "$work/q.csv")" = '1,0.5' ] || fail "q.csv is $(cat "$work/q.csv")"
+
 printf 'p(x) <- q(x).\n' >"$work/wrong.rules"
 exits 2 "$ingot" logic run "$work/wrong.rules"
 mentions 'wrong.rules:1:9: nothing says what "q" is' "$ingot" logic run "$work/wrong.rules"

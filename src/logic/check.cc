@@ -9,6 +9,7 @@ void check(Unit& unit) {
   infer_types(unit);
   check_safety(unit);
   stratify(unit);
+  find_uncertain(unit);
 }
 
 void each_variable(const Term& term, const std::function<void(const Term&)>& f) {

@@ -22,6 +22,9 @@ void infer_types(Unit& unit);
 /// Every variable gets its values from somewhere; least and greatest values are used as such.
 void check_safety(Unit& unit);
 
+/// Which relations coins decide about; refuses what has no meaning for them.
+void find_uncertain(Unit& unit);
+
 /// Calls f on each variable of a term; those of an aggregate's inside are not among them.
 void each_variable(const Term& term, const std::function<void(const Term&)>& f);
 /// The same for a literal.

@@ -21,6 +21,7 @@ Evaluation::Evaluation(const Unit& unit, RunOptions options)
     : unit_(unit),
       options_(std::move(options)),
       meter_(options_.memory_limit > 0 ? options_.memory_limit : half_of_memory()) {
+  suppose_possible();
   for (const Declaration& d : unit_.relations) {
     relations_.push_back(std::make_unique<Relation>(d, meter_));
     pointers_.push_back(relations_.back().get());
@@ -29,6 +30,18 @@ Evaluation::Evaluation(const Unit& unit, RunOptions options)
   unit_.symbols.set_meter(meter_);
   for (const Rule& r : unit_.rules)
     if (!r.is_fact()) works_.push_back({&r});
+}
+
+// `not p(x)` of an uncertain p may hold, whatever facts of p are possible.
+void Evaluation::suppose_possible() {
+  for (size_t r = 0; r < unit_.rules.size(); r++)
+    for (size_t l = 0; l < unit_.rules[r].body.size(); l++) {
+      const Literal& literal = unit_.rules[r].body[l];
+      if (literal.kind != Literal::Kind::kNegated || !is_uncertain(literal.atom.relation)) continue;
+      if (!written_) written_ = std::make_unique<Unit>(unit_);
+      const Term one{.kind = Term::Kind::kInteger, .at = literal.at, .name = "1", .value = 1};
+      unit_.rules[r].body[l] = {.kind = Literal::Kind::kCompare, .at = literal.at, .left = one, .right = one};
+    }
 }
 
 int Evaluation::number_of(const std::string& name) const {
@@ -284,6 +297,7 @@ bool Evaluation::one_round(std::vector<Round>& rounds, const Stratum& stratum) {
 std::vector<RuleProfile> Evaluation::profile() const {
   std::vector<RuleProfile> all;
   for (const Work& w : works_) {
+    if (w.rule->chance) continue;
     std::string_view text = unit_.sources.text(w.rule->at);
     text = text.substr(0, std::min({text.find(".\n"), text.find("?\n"), text.size()}));
     std::string line;

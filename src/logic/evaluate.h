@@ -17,6 +17,11 @@ class Evaluation {
 
   Unit& unit() { return unit_; }
   const Unit& unit() const { return unit_; }
+  /// The program before negations of uncertain facts were taken out: what is computed is what holds in some world, and more.
+  const Unit& unit_as_written() const { return written_ ? *written_ : unit_; }
+  bool is_uncertain(int relation) const { return unit_.relations[static_cast<size_t>(relation)].uncertain; }
+  /// How many proofs of an uncertain fact are kept; 0: all.
+  int proofs() const { return options_.proofs >= 0 ? options_.proofs : unit_.proofs; }
   const RunOptions& options() const { return options_; }
   Relation& relation(int number) { return *relations_[static_cast<size_t>(number)]; }
   const Relation& relation(int number) const { return *relations_[static_cast<size_t>(number)]; }
@@ -38,6 +43,7 @@ class Evaluation {
   /// Plans a body for other purposes than its own rule's: for explanations.
   JoinPlan plan_for(const Rule& rule, std::vector<bool> bound, bool as_written) const;
   const std::atomic<bool>* cancel() const { return options_.cancel; }
+  void check_cancel() const;
 
  private:
   struct Work {  // what becomes of one rule
@@ -53,6 +59,7 @@ class Evaluation {
     JoinPlan plan = {};
     uint64_t planned_for = 0;  // sizes, roughly
   };
+  void suppose_possible();
   void stage_facts();
   void compute(const Stratum& stratum);
   static std::vector<const Rule*> rules_of(const std::vector<Work*>& works);
@@ -66,9 +73,9 @@ class Evaluation {
   uint64_t sizes_of(const Rule& rule) const;
   void run_rule(Work& work, const JoinPlan& plan);
   void set_row_limits(const Stratum& stratum);
-  void check_cancel() const;
 
   Unit unit_;
+  std::unique_ptr<Unit> written_;
   RunOptions options_;
   Meter meter_;
   std::vector<std::unique_ptr<Relation>> relations_;
@@ -82,11 +89,12 @@ class Evaluation {
 /// Files of facts (facts_file.cc).
 void read_facts(Evaluation& evaluation, int relation, const Request& request);
 /// Writes what is asked for; text for standard output is returned.
-std::string write_facts(const Evaluation& evaluation);
+std::string write_facts(Evaluation& evaluation);
 /// Facts as lists of words, sorted as they are written.
 std::vector<std::vector<Value>> sorted_facts(const Relation& relation);
 
-/// Proofs (explain.cc).
+/// Proofs (explain.cc). read_fact gives the relation of a fact that is written as in a program.
+int read_fact(Evaluation& evaluation, const std::string& text, std::vector<Value>& fact);
 std::string explain_fact(Evaluation& evaluation, const std::string& fact);
 std::string explain_fact(Evaluation& evaluation, int relation, const std::vector<Value>& fact);
 

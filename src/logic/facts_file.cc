@@ -5,6 +5,7 @@
 
 #include "ingot/base/file.h"
 #include "ingot/base/text.h"
+#include "logic/chances.h"
 #include "logic/evaluate.h"
 
 namespace ingot::logic {
@@ -162,10 +163,26 @@ std::string written(Type type, Value v, const Unit& unit, bool quoted) {
   return result + '"';
 }
 
+// Facts that hold in some world, and how probable they are as a column behind the others.
+template <class Write>
+void write_uncertain(Evaluation& e, int number, const Form& form, Write&& write) {
+  const auto facts = sorted_facts(e.relation(number));
+  const std::vector<double> probabilities = Chances(e, e.proofs()).probabilities(number, facts);
+  std::string text;
+  for (size_t i = 0; i < facts.size(); i++) {
+    if (probabilities[i] <= 0) continue;
+    for (size_t c = 0; c < facts[i].size(); c++)
+      text += written(e.relation(number).types()[c], facts[i][c], e.unit(), form.quoted) + form.delimiter;
+    text += value_text(Type::kFloat, of_float(probabilities[i]), e.unit().symbols) + "\n";
+  }
+  write(text);
+}
+
 // All lines, in pieces of a megabyte.
 template <class Write>
-void write_lines(const Evaluation& e, int number, const Form& form, Write&& write) {
+void write_lines(Evaluation& e, int number, const Form& form, Write&& write) {
   const Relation& r = e.relation(number);
+  if (e.is_uncertain(number)) return write_uncertain(e, number, form, write);
   std::string text;
   if (form.headers) {
     std::vector<std::string> names;
@@ -214,7 +231,7 @@ void read_facts(Evaluation& e, int number, const Request& request) {
   Reader(e.unit(), into, path, form).read();
 }
 
-std::string write_facts(const Evaluation& e) {
+std::string write_facts(Evaluation& e) {
   std::string shown;
   for (size_t i = 0; i < e.relations().size(); i++)
     for (const Request& request : e.unit().relations[i].requests) {

@@ -51,6 +51,9 @@ class Parser {
   void relation();
   void query(bool explain);
   void head_fold(Atom& head);
+  bool at_chance() const;
+  void chance();
+  void semantics();
 
   const Token& now() const { return tokens_[i_]; }
   const Token& ahead(size_t n = 1) const { return tokens_[std::min(i_ + n, tokens_.size() - 1)]; }

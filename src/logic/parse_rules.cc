@@ -6,12 +6,9 @@ namespace ingot::logic {
 
 bool Parser::ingot_statement() {
   const Token& t = now();
-  if (t.kind == Token::Kind::kInteger || t.kind == Token::Kind::kReal) {
-    if (ahead().is("::"))
-      fail("facts with probabilities have no meaning here yet",
-           "only exact facts and rules are evaluated; leave the number out");
-    fail("a statement cannot begin with a number");
-  }
+  if (at_chance()) return chance(), true;
+  if (t.kind == Token::Kind::kInteger || t.kind == Token::Kind::kReal) fail("a statement cannot begin with a number");
+  if (t.is("semantics") && ahead().kind == Token::Kind::kName) return semantics(), true;
   if (t.is("param") || t.is("assert") || t.is("tensor"))
     if (ahead().kind != Token::Kind::kSign || ahead().is("-"))
       fail("statements that learn (" + std::string(t.text) + ") are not evaluated yet",

@@ -2,11 +2,27 @@
 
 #include "ingot/base/file.h"
 #include "ingot/base/text.h"
+#include "logic/chances.h"
 #include "logic/check.h"
 #include "logic/evaluate.h"
 #include "logic/parse.h"
 
 namespace ingot::logic {
+namespace {
+
+// Negation lets rows through that follow in no world.
+void drop_impossible(Answer& a) {
+  size_t n = 0;
+  for (size_t i = 0; i < a.rows.size(); i++) {
+    if (a.probabilities[i] <= 0) continue;
+    if (n != i) a.rows[n] = std::move(a.rows[i]);
+    a.probabilities[n++] = a.probabilities[i];
+  }
+  a.rows.resize(n);
+  a.probabilities.resize(n);
+}
+
+}  // namespace
 
 Program Program::parse(std::string text, Dialect dialect, const std::string& name) {
   auto unit = std::make_shared<Unit>();
@@ -109,8 +125,27 @@ std::vector<Answer> Engine::answers() const {
   for (const Query& q : evaluation_->unit().queries) {
     if (q.explain) continue;
     all.push_back({q.text, q.names, facts(evaluation_->unit().relations[static_cast<size_t>(q.relation)].name)});
+    if (!evaluation_->is_uncertain(q.relation)) continue;
+    all.back().probabilities = Chances(*evaluation_, evaluation_->proofs())
+                                   .probabilities(q.relation, sorted_facts(evaluation_->relation(q.relation)));
+    drop_impossible(all.back());
   }
   return all;
+}
+
+double Engine::probability(const std::string& text) const {
+  std::vector<Value> fact;
+  const int relation = read_fact(*evaluation_, text, fact);
+  if (!evaluation_->relation(relation).contains(fact.data())) return 0;
+  if (!evaluation_->is_uncertain(relation)) return 1;
+  return Chances(*evaluation_, evaluation_->proofs()).probabilities(relation, {fact})[0];
+}
+
+std::vector<Slope> Engine::slopes(const std::string& text) const {
+  std::vector<Value> fact;
+  const int relation = read_fact(*evaluation_, text, fact);
+  if (!evaluation_->relation(relation).contains(fact.data()) || !evaluation_->is_uncertain(relation)) return {};
+  return Chances(*evaluation_, evaluation_->proofs()).slopes(relation, fact);
 }
 
 std::vector<std::string> Engine::explanations() const {

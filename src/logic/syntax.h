@@ -70,6 +70,7 @@ struct Rule {
   int at = 0;
   int slots = 0;                        // variables
   std::vector<std::string> names = {};  // of the slots, for people
+  bool chance = false;                  // made by the parser: from a coin to what it decides
   bool is_fact() const { return body.empty(); }
 };
 
@@ -95,8 +96,11 @@ struct Declaration {
   std::vector<Column> columns = {};
   std::vector<Request> requests = {};
   Best best = Best::kAll;
-  bool hidden = false;    // made by the compiler
-  bool declared = false;  // with its columns
+  bool hidden = false;       // made by the compiler
+  bool declared = false;     // with its columns
+  bool coin = false;         // its facts are true by chance, with the probability in their last column
+  std::string coin_of = {};  // the relation whose facts these are; empty: a rule's
+  bool uncertain = false;    // some coin decides about its facts
   int arity() const { return static_cast<int>(columns.size()); }
 };
 
@@ -127,6 +131,7 @@ struct Unit {
   std::map<std::string, std::string, std::less<>> types = {};  // name: what it stands for
   Symbols symbols = {};
   std::map<std::string, int, std::less<>> numbers = {};  // of relations
+  int proofs = 0;                                        // that are kept of an uncertain fact; 0: all
 
   int find(std::string_view name) const {
     const auto found = numbers.find(name);

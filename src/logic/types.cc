@@ -183,8 +183,9 @@ class Types {
 
   // Constants of facts are members of the domains of their columns.
   void domains(const Atom& head) {
-    const Declaration& d = unit_.relations[static_cast<size_t>(head.relation)];
-    for (size_t c = 0; c < head.arguments.size(); c++) {
+    const Declaration& own = unit_.relations[static_cast<size_t>(head.relation)];
+    const Declaration& d = own.coin_of.empty() ? own : unit_.relations[static_cast<size_t>(unit_.find(own.coin_of))];
+    for (size_t c = 0; c < d.columns.size(); c++) {
       if (d.columns[c].domain < 0) continue;
       const Domain& domain = unit_.domains[static_cast<size_t>(d.columns[c].domain)];
       const Term& t = head.arguments[c];

@@ -41,6 +41,13 @@ struct RunOptions {
   std::string output = ".";                   // where .output writes them; "-" for standard output
   uint64_t memory_limit = 0;                  // bytes that facts may take; 0: half of the machine's
   const std::atomic<bool>* cancel = nullptr;  // becomes true: run() ends with an Error of kind kCancelled
+  int proofs = -1;  // that are kept of an uncertain fact; 0: all, exactly; -1: as the program says (all, if nothing)
+};
+
+/// How much a fact's probability grows with that of another statement.
+struct Slope {
+  std::string statement;  // the fact, or the rule and the values of its variables
+  double probability = 0, slope = 0;
 };
 
 /// What one rule did.
@@ -58,6 +65,7 @@ struct Answer {
   std::string query;
   std::vector<std::string> names;
   std::vector<std::vector<std::string>> rows;  // no names: one empty row is yes, none is no
+  std::vector<double> probabilities = {};      // of the rows, if coins decide about them; else empty
 };
 
 /// Computes a program, and knows the result.
@@ -92,6 +100,11 @@ class INGOT_API Engine {
 
   /// A smallest proof of a fact as a tree of lines, or why there is none: the first premise that is missing.
   std::string explain(const std::string& fact) const;
+  /// How probable a fact is: of facts and rules with probabilities, the worlds in which it follows. Exact, or (with
+  /// `proofs`) what its best proofs alone say. 1 for a certain fact, 0 for none.
+  double probability(const std::string& fact) const;
+  /// The derivatives of that by the probability of every statement that has one and leads to the fact.
+  std::vector<Slope> slopes(const std::string& fact) const;
   /// What was decided: strata, methods, orders of joins.
   std::string plan() const;
   std::vector<RuleProfile> profile() const;

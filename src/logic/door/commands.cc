@@ -19,6 +19,7 @@ using recipe::Command;
 struct Options {
   std::string file, fact, facts = ".", output, memory;
   std::vector<std::string> queries;
+  int proofs = -1;
   bool profile = false, json = false, plan = false;
 };
 
@@ -36,7 +37,10 @@ uint64_t bytes_of(const std::string& text) {
 }
 
 RunOptions run_options(const Options& o) {
-  return {.facts = o.facts, .output = o.output.empty() ? "." : o.output, .memory_limit = bytes_of(o.memory)};
+  return {.facts = o.facts,
+          .output = o.output.empty() ? "." : o.output,
+          .memory_limit = bytes_of(o.memory),
+          .proofs = o.proofs};
 }
 
 // The file, and the queries of the command line behind it.
@@ -62,7 +66,10 @@ std::string json_of(const Engine& e, const std::string& shown) {
         text += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", json_escaped(valid_utf8(a.rows[r][i])));
       text += "]";
     }
-    text += "]}";
+    text += "]";
+    for (size_t r = 0; r < a.probabilities.size(); r++)
+      text += fmt::format("{}{:.17g}", r == 0 ? ", \"probabilities\": [" : ", ", a.probabilities[r]);
+    text += a.probabilities.empty() ? "}" : "]}";
     first = false;
   }
   text += "], \"rules\": [";
@@ -110,7 +117,13 @@ std::vector<recipe::Option> common_options(const std::shared_ptr<Options>& o) {
           {.name = "--memory",
            .target = &o->memory,
            .about = "the most that facts may take, as 500m or 2g (default: half of the machine's)",
-           .type = "SIZE"}};
+           .type = "SIZE"},
+          {.name = "--proofs",
+           .target = &o->proofs,
+           .about = "keep so many best proofs of an uncertain fact; 0: all, exactly (default: as the program says)",
+           .type = "K",
+           .least = 0,
+           .most = 100000}};
 }
 
 Command run_command() {

@@ -30,12 +30,16 @@ Program load_program(const std::string& path, const std::vector<std::string>& qu
 
 std::string answer_text(const Answer& answer) {
   std::string text = recipe::printable(answer.query) + "?\n";
-  if (answer.names.empty()) return text + (answer.rows.empty() ? "  no\n" : "  yes\n");
+  const auto probability = [&](size_t row) {
+    return row < answer.probabilities.size() ? fmt::format("   {:.6g}", answer.probabilities[row]) : "";
+  };
+  if (answer.names.empty()) return text + (answer.rows.empty() ? "  no\n" : "  yes" + probability(0) + "\n");
   if (answer.rows.empty()) return text + "  nothing\n";
-  for (const auto& row : answer.rows) {
+  for (size_t r = 0; r < answer.rows.size(); r++) {
     std::vector<std::string> parts;
-    for (size_t i = 0; i < row.size(); i++) parts.push_back(answer.names[i] + " = " + recipe::printable(row[i]));
-    text += "  " + join(parts) + "\n";
+    for (size_t i = 0; i < answer.rows[r].size(); i++)
+      parts.push_back(answer.names[i] + " = " + recipe::printable(answer.rows[r][i]));
+    text += "  " + join(parts) + probability(r) + "\n";
   }
   return text;
 }
