@@ -70,7 +70,7 @@ endif()
 # And every reader of files against a fuzzer, for a minute each.
 find_program(INGOT_CLANG clang++)
 if(INGOT_IO AND INGOT_CLANG)
-  set(fuzz_dir ${PROJECT_BINARY_DIR}/fuzz)
+  set(fuzz_dir ${PROJECT_SOURCE_DIR}/build/asan)  # where ./dev builds them, too
   add_test(NAME fuzz/build WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/build.sh ${fuzz_dir})
   set_tests_properties(fuzz/build PROPERTIES FIXTURES_SETUP fuzz LABELS slow TIMEOUT 3600)
   file(GLOB targets CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/*_fuzz.cc)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# build.sh BUILD_DIR: builds the fuzz targets of preset fuzz into BUILD_DIR.
+# build.sh BUILD_DIR: builds the fuzz targets of preset asan into BUILD_DIR.
 set -eu
-cmake --preset fuzz -B "$1" >"$1.log" 2>&1 || { cat "$1.log"; exit 1; }
+cmake --preset asan -B "$1" >"$1.log" 2>&1 || { cat "$1.log"; exit 1; }
 cmake --build "$1" --target fuzz -- --quiet

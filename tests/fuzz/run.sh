@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# run.sh BUILD_DIR READER SECONDS: fuzzes one reader, starting from what our writers and other programs write. Fails on a crash,
+# run.sh BUILD_DIR READER SECONDS [OPTION...]: fuzzes one reader, starting from what our writers and other programs write. Fails on a crash,
 # a sanitizer's report, a hang, or memory that the input does not justify; the input that did it stays in BUILD_DIR/found.
 set -euo pipefail
 build=$1 reader=$2 seconds=$3
+shift 3
 goldens=$(cd "$(dirname "$0")/../goldens/io" && pwd)
 corpus=$build/corpus/$reader
 rm -rf "$corpus"
@@ -20,4 +21,4 @@ fi
 longest=4096
 if [ "$reader" = plan ]; then longest=16384; fi  # every number takes eight bytes
 "$build/tests/fuzz/${reader}_fuzz" -max_total_time="$seconds" -max_len=$longest -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=16 \
-  -verbosity=0 -print_funcs=0 -print_final_stats=1 -artifact_prefix="$build/found/$reader-" "$corpus/$reader"
+  -verbosity=0 -print_funcs=0 -print_final_stats=1 -artifact_prefix="$build/found/$reader-" "$@" "$corpus/$reader"
