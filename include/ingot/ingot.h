@@ -8,6 +8,7 @@
 #include "ingot/base/tensor.h"       // IWYU pragma: export
 #include "ingot/base/threads.h"      // IWYU pragma: export
 #include "ingot/graph/grad.h"        // IWYU pragma: export
+#include "ingot/graph/loop.h"        // IWYU pragma: export
 #include "ingot/graph/plan.h"        // IWYU pragma: export
 #include "ingot/graph/plan_cache.h"  // IWYU pragma: export
 #include "ingot/nn.h"                // IWYU pragma: export

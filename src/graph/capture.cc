@@ -17,6 +17,11 @@ uint64_t mix(uint64_t h, uint64_t x) {
   return h ^ (h >> 29);
 }
 
+const void* next_id() {
+  static std::atomic<uintptr_t> captures{0};
+  return reinterpret_cast<const void*>(++captures);
+}
+
 bool same_node(const Node& a, const Node& b) {
   return a.op == b.op && a.inputs == b.inputs && a.seed == b.seed && a.copy == b.copy && a.after == b.after &&
          a.stop_gradient == b.stop_gradient && a.region == b.region;
@@ -33,26 +38,43 @@ Capture& current_capture(const char* what) {
 }
 
 Capture::Capture(std::span<const InputSpec> inputs, bool share) : share_(share) {
-  static std::atomic<uintptr_t> captures{0};
-  id_ = reinterpret_cast<const void*>(++captures);
+  id_ = next_id();
   if (thread_capture != nullptr)
     throw Error("compile: called inside a function that is being compiled — compile the inner function first");
-  for (size_t i = 0; i < inputs.size(); i++) {
-    Node node;
-    node.kind = NodeKind::kInput;
-    node.input = static_cast<int>(i);
-    Specs spec;
-    spec.add(inputs[i].dtype, inputs[i].shape);
-    graph_.inputs.push_back(graph_.node(record(std::move(node), Attrs(), spec)).first);
-    inputs_.push_back(graph_.symbol(graph_.inputs.back()));
-  }
+  for (const InputSpec& in : inputs) add_input(in.dtype, in.shape);
+  thread_capture = this;
+  before_ = set_recorder(this);
+}
+
+Capture::Capture(std::span<const Tensor> carried, Capture& outer)
+    : id_(next_id()), share_(outer.share_), before_(nullptr), outer_(&outer) {
+  graph_.is_body = true;
+  for (const Tensor& t : carried) add_input(t.dtype(), t.shape());
   thread_capture = this;
   before_ = set_recorder(this);
 }
 
 Capture::~Capture() {
   set_recorder(before_);
-  thread_capture = nullptr;
+  thread_capture = outer_;
+}
+
+ValueId Capture::add_input(DType dtype, const Dims& shape) {
+  Node node;
+  node.kind = NodeKind::kInput;
+  node.input = static_cast<int>(graph_.inputs.size());
+  Specs spec;
+  spec.add(dtype, shape);
+  graph_.inputs.push_back(graph_.node(record(std::move(node), Attrs(), spec)).first);
+  inputs_.push_back(graph_.symbol(graph_.inputs.back()));
+  return graph_.inputs.back();
+}
+
+ValueId Capture::read_from_outside(const Tensor& t) {
+  const ValueId value = outer_->value_of(t);
+  if (const auto known = inside_.find(value); known != inside_.end()) return known->second;
+  outside_.push_back(value);
+  return inside_[value] = add_input(t.dtype(), t.shape());
 }
 
 void Capture::fail_foreign(const Tensor& t) const {
@@ -61,6 +83,10 @@ void Capture::fail_foreign(const Tensor& t) const {
 }
 
 ValueId Capture::find_bound(const Tensor& t) const {
+  if (outer_ != nullptr) {
+    const auto known = inside_.find(outer_->find_bound(t));
+    return known == inside_.end() ? kAbsent : known->second;
+  }
   const auto [first, last] = bound_.equal_range(t.raw());
   for (auto it = first; it != last; ++it) {
     const Tensor& have = graph_.producer(it->second).bound;
@@ -71,10 +97,9 @@ ValueId Capture::find_bound(const Tensor& t) const {
 
 ValueId Capture::value_of(const Tensor& t) {
   if (!t.defined()) return kAbsent;
-  if (t.is_symbolic()) {
-    if (t.storage()->capture != id_) fail_foreign(t);
-    return static_cast<ValueId>(t.storage()->symbol);
-  }
+  if (t.is_symbolic() && t.storage()->capture == id_) return static_cast<ValueId>(t.storage()->symbol);
+  if (outer_ != nullptr) return read_from_outside(t);
+  if (t.is_symbolic()) fail_foreign(t);
   if (const ValueId known = find_bound(t); known != kAbsent) return known;
   Node node;
   node.kind = NodeKind::kBound;
@@ -175,6 +200,11 @@ NodeId Capture::record(Node node, const Attrs& attrs, const Specs& specs) {
     node.region = region_;
     node.copy = copy_;
     node.stop_gradient = stop_gradient_;
+    if (outer_ != nullptr && (seed_ != nullptr || node.is_store()))
+      throw Error(std::string("loop: its body ") +
+                  (seed_ != nullptr
+                       ? "draws by a seed that changes — draw before the loop, or give the seed as a number"
+                       : "writes memory of yours — return what it computes, and write it after the loop"));
     if (seed_ != nullptr) node.seed = value_of(*seed_);
     order_memory(node);
   }
@@ -303,6 +333,16 @@ ValueId Capture::record_again(NodeId n, std::vector<ValueId> inputs, int copy) {
     v.symbol = Tensor::symbolic(id_, made.first, v.symbol.dtype(), v.symbol.shape(), strides);
   }
   return made.first;
+}
+
+Tensor Capture::leaf(const Tensor& x) {
+  static std::atomic<int> leaves{0};
+  copy_ = --leaves;
+  Dims axes;
+  for (int a = 0; a < x.rank(); a++) axes.push_back(a);
+  Tensor y = permute(x, axes);
+  copy_ = 0;
+  return y;
 }
 
 void Capture::finish(const std::vector<NamedTensor>& outputs) {

@@ -15,6 +15,8 @@ class Capture final : public Recorder {
  public:
   /// `share`: equal calls become one node.
   Capture(std::span<const InputSpec> inputs, bool share);
+  /// Of a loop's body, inside `outer`: what it reads of other captures and of the user's becomes a further input.
+  Capture(std::span<const Tensor> carried, Capture& outer);
   ~Capture();
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
@@ -30,6 +32,9 @@ class Capture final : public Recorder {
   /// The value of a bound tensor if it has been used, else kAbsent.
   ValueId find_bound(const Tensor& t) const;
   Graph& graph() { return graph_; }
+  /// Values of the outer capture that the body reads besides those carried, in the order of its further inputs.
+  std::span<const ValueId> read_outside() const { return outside_; }
+  bool shares() const { return share_; }
   void finish(const std::vector<NamedTensor>& outputs);
   int shared_calls() const { return shared_calls_; }
   /// Has the function written to this memory?
@@ -52,11 +57,15 @@ class Capture final : public Recorder {
   }
   void set_seed(const Tensor* seed) { seed_ = seed; }
   void set_stop_gradient(bool on) { stop_gradient_ = on; }
+  /// `x` as a new value, which nothing recorded so far depends on: to differentiate by.
+  Tensor leaf(const Tensor& x);
   /// Records node `n` once more, on other inputs, for backward pass `copy`; returns its results.
   ValueId record_again(NodeId n, std::vector<ValueId> inputs, int copy);
 
  private:
   NodeId record(Node node, const Attrs& attrs, const Specs& specs);
+  ValueId add_input(DType dtype, const Dims& shape);
+  ValueId read_from_outside(const Tensor& t);
   void order_memory(Node& node);
   void order_check(NodeId id);
   std::string_view scope_name();
@@ -68,6 +77,9 @@ class Capture final : public Recorder {
   const void* id_;  // what symbolic tensors know it by: another capture may stand at the same address later
   bool share_;
   Recorder* before_;
+  Capture* outer_ = nullptr;
+  std::vector<ValueId> outside_;
+  std::unordered_map<ValueId, ValueId> inside_;  // by the outer capture's value
   std::vector<Tensor> inputs_;
   std::unordered_multimap<uint64_t, NodeId> known_;  // by the hash of op, inputs and attrs
   std::unordered_multimap<const void*, ValueId> bound_;

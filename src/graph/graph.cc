@@ -123,6 +123,7 @@ bool known_before(const Graph& graph, const Node& node) {
                          [&](const Tensor& to) { return to.defined() && overlaps(to, memory); });
     });
   };
+  if (graph.is_body || is_loop(*node.op)) return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
     if (v == kAbsent || is_float(graph.symbol(v).dtype())) return true;
     const Node& root = graph.producer(graph.root(v));

@@ -1,6 +1,7 @@
 // The graph between capture and plan: nodes in an order in which they can run, values by number.
 #pragma once
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -57,6 +58,10 @@ struct Node {
   }
 };
 
+struct LoopOp;
+/// Is it the op of a loop (graph/loop.h)?
+bool is_loop(const Op& op);
+
 struct Graph {
   std::vector<Node> nodes;
   std::vector<Value> values;
@@ -94,6 +99,8 @@ struct Graph {
   std::unordered_multimap<uint64_t, const Attrs*> known_attrs;  // by hash
   std::unordered_set<std::string> texts;
   std::unordered_map<const void*, MapFunction> functions;  // by identity
+  std::vector<std::shared_ptr<LoopOp>> loops;
+  bool is_body = false;  // of a loop
 };
 
 bool same_attrs(const Attrs& a, const Attrs& b);

@@ -5,6 +5,7 @@
 
 #include "graph/cpu/fold_kernel.h"
 #include "graph/cpu/kernel.h"
+#include "graph/loop_record.h"
 #include "graph/order.h"
 #include "graph/placement.h"
 #include "graph/slabs.h"
@@ -24,6 +25,7 @@ class Lowering {
   Lowered run() {
     program_.name = options_.plan.name;
     program_.threads = options_.threads;
+    lower_bodies(graph_, groups_, options_);
     needs_ = find_needs(graph_, groups_, options_.in_place, options_.threads);
     const Order order = options_.order ? choose_order(needs_.steps) : captured_order(needs_.steps);
     placement_ = place_values(graph_, needs_, order.steps);
@@ -150,7 +152,14 @@ class Lowering {
       const Node& n = graph_.node(id);
       const double flops = flops_of(graph_, n);
       r.flops += flops;
-      if (n.op->tile != nullptr) {
+      if (is_loop(n)) {
+        constexpr int64_t kRounds = 10;  // to reckon with where the number is not known
+        for (const Record& body : r.loop->body.records) {
+          const auto rounds = static_cast<double>(r.loop->stop == LoopOptions::Stop::kCount ? r.loop->most : kRounds);
+          r.flops += rounds * body.flops;
+          r.cost_ns += rounds * body.cost_ns;
+        }
+      } else if (n.op->tile != nullptr) {
         r.cost_ns += static_cast<double>(graph_.symbol(n.first).numel()) * n.op->weight / cost::kWarmAdditions;
       } else if (n.op->role == OpRole::kProduct) {
         r.cost_ns += flops / cost::kWarmFlops;
@@ -177,6 +186,7 @@ class Lowering {
     for (const ValueId v : n.inputs) r.operands.push_back(given(v));
     for (int k = 0; k < n.count; k++) r.operands.push_back(written(n.first + k));
     if (r.seeded) r.operands.push_back(operand(n.seed));
+    if (is_loop(n)) return build_loop(n, r);
     r.rows = rows_of(r);
     r.check_first = n.op->check != nullptr && known_before(graph_, n);
     if (n.op->check == nullptr || r.check_first) return;
@@ -189,6 +199,13 @@ class Lowering {
     check.inputs = r.inputs;
     check.operands.assign(r.operands.begin(), r.operands.begin() + r.inputs);
     program_.records.push_back(std::move(check));
+  }
+
+  void build_loop(const Node& n, Record& r) {
+    r.kind = Record::Kind::kLoop;
+    r.op = nullptr;
+    r.attrs = nullptr;
+    r.loop = loop_of(n).lowered;
   }
 
   // The chain of a group. Value `from` (a product's result) is in memory before it. With `fold`, the last value goes to

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/cpu/fold_kernel.h"
+#include "graph/loop_record.h"
 #include "graph/memory_plan.h"
 
 namespace ingot::graph {
@@ -157,6 +158,7 @@ class NeedsFinder {
   }
 
   size_t op_scratch(const Node& n) const {
+    if (is_loop(n)) return loop_scratch(graph_, n, threads_);
     if (n.op->scratch == nullptr || n.op->view != nullptr) return 0;
     std::vector<const Tensor*> in;
     std::vector<Tensor> out;

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "graph/capture.h"
+#include "graph/loop_record.h"
 #include "graph/lower.h"
 #include "graph/passes.h"
 #include "graph/plan_impl.h"
 #include "graph/touches.h"
 #include "ingot/base/error.h"
-#include "ingot/base/simd.h"
 #include "ingot/base/threads.h"
 
 namespace ingot {
@@ -81,14 +81,7 @@ Plan compile_function(const PlanFunction& fn, std::span<const InputSpec> inputs,
   Graph& g = *graph;
   for (const graph::Node& n : g.nodes) impl->captured += n.kind == graph::NodeKind::kOp;
   if (options.frozen) freeze(g);
-  passes.run(g);
-
-  const bool plain = simd() == Simd::kScalar;  // every op by its reference loop
-  const graph::FuseOptions fuse{passes.on("chains") && !plain, passes.on("gemm_epilogue") && !plain,
-                                passes.on("reduce") && !plain};
-  std::vector<graph::Group> groups = graph::make_groups(g, fuse);
-  if (plain)
-    for (graph::Group& group : groups) group.chain = false, group.product = -1;
+  const std::vector<graph::Group> groups = graph::plan_groups(g, passes);
   int fused = 0, followed = 0, folded = 0;
   for (const graph::Group& group : groups) {
     fused += static_cast<int>(group.nodes.size()) - 1;

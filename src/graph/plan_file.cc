@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "graph/loop.h"
 #include "graph/plan_impl.h"
 #include "graph/schedule.h"
 #include "graph/verify_program.h"
@@ -117,6 +118,14 @@ class Reader {
   std::span<const std::byte> rest_;
 };
 
+// Memory of the file's own for `bytes`, filled from it.
+Block own_block(Reader& in, int64_t bytes) {
+  const auto from = in.take(static_cast<uint64_t>(bytes));
+  const Tensor t = Tensor::empty({bytes}, kU8);
+  if (bytes > 0) std::memcpy(t.raw(), from.data(), from.size());
+  return {static_cast<std::byte*>(t.raw()), static_cast<size_t>(bytes), {t}};
+}
+
 template <class Stream>
 class Format {
  public:
@@ -223,7 +232,7 @@ class Format {
   }
 
   void record(Record& r) {
-    choice(r.kind, Record::Kind::kProduct);
+    choice(r.kind, Record::Kind::kLoop);
     s_.text(r.label);
     s_.number(r.position);
     s_.list(r.operands, [&](Operand& o) { operand(o); });
@@ -242,6 +251,7 @@ class Format {
       if (r.inputs < 0 || r.results < 0 || (r.check_first && r.op->check == nullptr)) refuse("an op is called wrongly");
       return;
     }
+    if (r.kind == Record::Kind::kLoop) return loop(r);
     Chain& c = r.chain;
     s_.number(c.first);
     s_.number(c.registers);
@@ -265,6 +275,28 @@ class Format {
     if (std::max({g.m, g.n, g.k}) > INT32_MAX || std::min({g.m, g.n, g.k}) < 0) refuse("a product is out of range");
     s_.number(g.relu);
     s_.number(g.constant_b);
+  }
+
+  // A body is written like the program that it is in, with its constants behind it.
+  void loop(Record& r) {
+    if constexpr (Stream::kReads) r.loop = std::make_shared<Loop>();
+    if (++depth_ > 16) refuse("loops are nested too deeply");
+    s_.number(r.inputs);
+    s_.number(r.results);
+    if (r.inputs < 0 || r.results < 0) refuse("a loop is called wrongly");
+    choice(r.loop->stop, LoopOptions::Stop::kCount);
+    s_.number(r.loop->must_stop);
+    s_.number(r.loop->epsilon);
+    s_.number(r.loop->most);
+    program(r.loop->body);
+    for (size_t i = 0; i < r.loop->body.constants.size(); i++) {
+      std::vector<Block>& blocks = r.loop->memory.constants;
+      if constexpr (Stream::kReads)
+        blocks.push_back(own_block(s_, r.loop->body.constants[i]));
+      else
+        s_.raw(blocks[i].base, blocks[i].bytes);
+    }
+    depth_--;
   }
 
   // An op by its name, its constants by name and kind.
@@ -343,15 +375,8 @@ class Format {
 
   Stream& s_;
   Constants& constants_;
+  int depth_ = 0;  // of loops
 };
-
-// Memory of the file's own for `bytes`, filled from it.
-Block own_block(Reader& in, int64_t bytes) {
-  const auto from = in.take(static_cast<uint64_t>(bytes));
-  const Tensor t = Tensor::empty({bytes}, kU8);
-  if (bytes > 0) std::memcpy(t.raw(), from.data(), from.size());
-  return {static_cast<std::byte*>(t.raw()), static_cast<size_t>(bytes), {t}};
-}
 
 Block bind_slab(const Program& p, const Program::Slab& slab, const std::vector<NamedTensor>& bindings) {
   const std::string wants =
@@ -392,6 +417,25 @@ void check_sizes(const Program& p) {
       if (o.space == Space::kOutput) outputs = std::max(outputs, static_cast<size_t>(extent_of(o).end));
   if (p.arena_bytes > arena + 64 || p.output_bytes > outputs + 64)
     Reader::fail("it asks for memory that it does not use");
+}
+
+void find_rows(Program& p) {
+  for (Record& r : p.records) {
+    if (r.kind == Record::Kind::kOp) r.rows = rows_of(r);
+    if (r.loop != nullptr) find_rows(r.loop->body);
+  }
+}
+
+// Inside a loop nothing can be added.
+void check_body_scratch(std::span<const std::unique_ptr<Kernel>> kernels, int threads) {
+  for (const auto& kernel : kernels) {
+    for (const auto& k : kernel->body())
+      if (k->shared_scratch(threads) > static_cast<size_t>(k->record().scratch_bytes))
+        throw Error(ErrorKind::kFile,
+                    "plan file: a loop in it was laid out for a machine whose kernels need less memory "
+                    "— compile and save the plan again");
+    check_body_scratch(kernel->body(), threads);
+  }
 }
 
 // Scratch that this machine's kernels need beyond what the file reserved gets room of its own.
@@ -464,8 +508,7 @@ Plan Plan::from_bytes(std::span<const std::byte> bytes, const std::vector<NamedT
     throw Error(ErrorKind::kFile, e.what());
   }
   graph::check_sizes(p);
-  for (graph::Record& r : p.records)
-    if (r.kind == graph::Record::Kind::kOp) r.rows = graph::rows_of(r);
+  graph::find_rows(p);
   for (const int64_t size : p.constants) lowered.memory.constants.push_back(graph::own_block(in, size));
   for (const graph::Program::Slab& s : p.slabs)
     lowered.memory.slabs.push_back(s.frozen ? graph::own_block(in, s.bytes) : graph::bind_slab(p, s, bindings));
@@ -475,6 +518,7 @@ Plan Plan::from_bytes(std::span<const std::byte> bytes, const std::vector<NamedT
   auto impl = std::make_unique<Plan::Impl>();
   impl->options.name = p.name;
   const auto e = graph::make_executable(std::move(lowered), std::min(threads_saved, ingot::threads()));
+  graph::check_body_scratch(e->kernels, e->program.threads);
   graph::reserve_spares(*e);
   graph::check_room(*e, byte_limit);
   impl->executable = e;

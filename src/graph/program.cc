@@ -43,6 +43,7 @@ const char* Record::kind_name() const {
     case Kind::kChain: return "fused";
     case Kind::kFold: return "fused reduce";
     case Kind::kProduct: return "gemm";
+    case Kind::kLoop: return "loop";
   }
   return "";
 }

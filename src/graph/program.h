@@ -91,6 +91,8 @@ struct Product {
   bool constant_b = false;  // b never changes: a backend may lay it out as it likes
 };
 
+struct Loop;
+
 /// How a record is shared out among workers.
 enum class Split : uint8_t { kRows, kColumns };
 
@@ -101,13 +103,14 @@ struct Record {
     kChain,    // element-wise instructions
     kFold,     // the same, and a reduction of what they make
     kProduct,  // a matrix product, and a chain on its result
+    kLoop,     // rounds of a Program of its own
   };
   Kind kind = Kind::kOp;
   std::string label;  // scope and ops
   int position = -1;  // in the order of groups; a check has that of the op it looks at for
   std::vector<Operand> operands;
 
-  // kOp and kCheck: operands are the inputs, the results, then the seed if there is one.
+  // kOp, kCheck, kLoop: operands are the inputs, the results, then the seed if there is one.
   const Op* op = nullptr;
   const Attrs* attrs = nullptr;
   int inputs = 0, results = 0;
@@ -118,6 +121,7 @@ struct Record {
   Chain chain;
   Reduction reduction;
   Product product;
+  std::shared_ptr<Loop> loop;
 
   Split split = Split::kRows;
   bool wide = false;                              // shared by the team; else the first member alone does it

@@ -52,17 +52,22 @@ void Window::add(const Touched& next) {
 void schedule(Program& program, const std::vector<std::unique_ptr<Kernel>>& kernels, int threads) {
   program.barriers = 0;
   program.threads = 1;
+  for (const auto& kernel : kernels) kernel->share_out(threads);
   for (Record& r : program.records) r.wide = r.barrier = false;
   double total = 0;
   for (const Record& r : program.records) total += r.cost_ns >= cost::kRecordWorthSharing ? r.cost_ns : 0;
   const bool every = share_every_step;
-  if (threads <= 1 || (total < cost::kPlanWorthWaking && !every)) return;
+  if (threads <= 1 || (total < cost::kPlanWorthWaking && !every)) {
+    for (const auto& kernel : kernels) kernel->share_out(1);
+    return;
+  }
   program.threads = threads;
   Window window(threads);
   for (size_t i = 0; i < program.records.size(); i++) {
     Record& r = program.records[i];
     const Kernel& kernel = *kernels[i];
-    r.wide = (every || r.cost_ns >= cost::kRecordWorthSharing) && r.kind != Record::Kind::kCheck;
+    r.wide =
+        (every || r.cost_ns >= cost::kRecordWorthSharing) && r.kind != Record::Kind::kCheck && kernel.worth_sharing();
     // Of the ways to share it out, the first that needs no barrier; else the first of all.
     std::vector<Split> ways = r.wide ? kernel.splits() : std::vector<Split>();
     if (!ways.empty()) r.split = ways[0];

@@ -137,7 +137,8 @@ int fold_constants(Graph& graph) {
   for (size_t id = 0; id < count; id++) {
     {
       const Node& n = graph.nodes[id];
-      if (n.dead || n.kind != NodeKind::kOp || n.is_store() || n.seed != kAbsent || n.stop_gradient) continue;
+      if (n.dead || n.kind != NodeKind::kOp || n.is_store() || n.seed != kAbsent || n.stop_gradient || is_loop(*n.op))
+        continue;
     }
     const Node n = graph.nodes[id];
     bool constant = true;
@@ -303,7 +304,8 @@ int copy_views(Graph& graph) {
 void own_outputs(Graph& g) {
   for (Graph::Output& o : g.outputs) {
     const Node& root = g.producer(g.root(o.value));
-    if (root.kind != NodeKind::kInput && !root.constant) continue;
+    const bool whole = !g.is_body || g.root(o.value) == o.value;  // a loop's values are contiguous
+    if (root.kind != NodeKind::kInput && !root.constant && whole) continue;
     const Tensor s = g.symbol(o.value);
     Node copy;
     copy.op = &op_copy;

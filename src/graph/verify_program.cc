@@ -4,6 +4,7 @@
 
 #include "graph/cpu/fold_kernel.h"
 #include "graph/graph.h"
+#include "graph/loop.h"
 #include "graph/schedule.h"
 #include "graph/tile_program.h"
 #include "ingot/base/error.h"
@@ -55,7 +56,7 @@ class Intervals {
 
 class Verifier {
  public:
-  Verifier(const Program& program, const std::string& place) : p_(program), place_(place) {}
+  Verifier(const Program& program, const std::string& place, int depth) : p_(program), place_(place), depth_(depth) {}
 
   void run() {
     require(p_.threads >= 1 && p_.threads <= 256, "it is laid out for " + std::to_string(p_.threads) + " threads");
@@ -192,6 +193,7 @@ class Verifier {
       case Kind::kChain: return check_chain(r);
       case Kind::kFold: return check_fold(r);
       case Kind::kProduct: return check_product(r);
+      case Kind::kLoop: return check_loop(r);
     }
     require(false, "no such kind of record");
   }
@@ -397,6 +399,41 @@ class Verifier {
             "a product's chain has another shape");
   }
 
+  void check_loop(const Record& r) const {
+    const auto alike = [](const Operand& o, const auto& other) {
+      return o.dtype == other.dtype && o.shape == other.shape;
+    };
+    require(r.loop != nullptr && r.inputs >= 1 && r.results >= 2 && r.results - 1 <= r.inputs && !r.seeded &&
+                r.operands.size() == static_cast<size_t>(r.inputs) + static_cast<size_t>(r.results),
+            "a loop lacks operands");
+    const Program& body = r.loop->body;
+    require(r.loop->most >= 1 && r.loop->epsilon >= 0 && r.loop->stop <= LoopOptions::Stop::kCount,
+            "a loop has no stop rule");
+    const auto carried = static_cast<size_t>(carried_by(r));
+    require(body.inputs.size() == static_cast<size_t>(r.inputs) && body.outputs.size() == carried && body.slabs.empty(),
+            "a loop's body has other inputs or results");
+    for (size_t i = 0; i < r.operands.size(); i++) {
+      const Operand& o = r.operands[i];
+      const bool result = i >= body.inputs.size();
+      require(o.given() && o.written == result && o.space != Space::kBlock && (!result || o.is_contiguous()),
+              "a loop's operand does not fit");
+      if (!result) require(alike(o, body.inputs[i]), "a loop's input does not fit its body");
+    }
+    for (size_t i = 0; i < carried; i++) {
+      const Operand& made = body.outputs[i].operand;
+      require(alike(made, body.inputs[i]) && alike(r.operands[body.inputs.size() + i], made) && made.is_contiguous(),
+              "a loop's value changes its shape");
+    }
+    const Operand& rounds = r.operands.back();
+    require(rounds.dtype == kI64 && rounds.numel() == 1, "a loop counts its rounds elsewhere");
+    for (const Record& b : body.records)
+      require(!b.seeded && !b.check_first, "a loop's body looks at values before it runs");
+    require(depth_ < 16, "loops are nested too deeply");
+    verify(body, place_ + ": loop \"" + body.name + "\"", depth_ + 1);
+    const LoopLayout layout = layout_of(r, p_.threads);
+    require(static_cast<int64_t>(layout.bytes) <= r.scratch_bytes, "a loop has too little memory for its body");
+  }
+
   // Bytes that are read were written before, by a record that made the value; scratch is in nobody's way.
   void check_memory(const Record& r) {
     for (const Operand& o : r.operands) {
@@ -451,6 +488,7 @@ class Verifier {
 
   const Program& p_;
   const std::string& place_;
+  int depth_;  // of loops
   const Record* record_ = nullptr;
   const Record* previous_ = nullptr;
   Intervals results_;
@@ -461,7 +499,7 @@ class Verifier {
 
 }  // namespace
 
-void verify(const Program& program, const std::string& place) { Verifier(program, place).run(); }
+void verify(const Program& program, const std::string& place, int depth) { Verifier(program, place, depth).run(); }
 
 void verify_barriers(const Program& program, const std::vector<std::unique_ptr<Kernel>>& kernels,
                      const std::string& place) {

@@ -13,6 +13,12 @@ namespace {
 // What stand-ins for inputs look at between runs; nobody reads it.
 alignas(64) std::byte nowhere[64];
 
+size_t operands_of(const Program& p) {
+  size_t count = 0;
+  for (const Record& r : p.records) count += r.operands.size() + (r.loop != nullptr ? operands_of(r.loop->body) : 0);
+  return count;
+}
+
 }  // namespace
 
 Context::Context(std::shared_ptr<const Executable> executable, int threads)
@@ -27,48 +33,53 @@ Context::Context(std::shared_ptr<const Executable> executable, int threads)
   }
   staged_.resize(p.inputs.size());
   base_.assign(p.inputs.size(), nowhere);
-  size_t operands = 0;
-  for (const Record& r : p.records) operands += r.operands.size();
+  const size_t operands = operands_of(p);
   addresses_.reserve(operands);  // frames look at what is in here
   tensors_.reserve(operands);
   pointers_.reserve(operands);
   launches_.resize(p.records.size());
-  for (size_t i = 0; i < p.records.size(); i++) {
-    launches_[i].kernel = executable_->kernels[i].get();
-    place(p.records[i], launches_[i]);
-  }
+  std::vector<const Executable::Spare*> spares(p.records.size(), nullptr);
+  for (const Executable::Spare& s : executable_->spares) spares[s.record] = &s;
   std::byte* spare = static_cast<std::byte*>(scratch_.raw()) + executable_->own_scratch * static_cast<size_t>(threads_);
-  for (const Executable::Spare& s : executable_->spares) launches_[s.record].frame.shared = spare + s.offset;
+  for (size_t i = 0; i < p.records.size(); i++) {
+    const Record& r = p.records[i];
+    launches_[i].kernel = executable_->kernels[i].get();
+    if (spares[i] != nullptr)
+      place(r, launches_[i], nullptr, spare + spares[i]->offset, scratch_);
+    else
+      place(r, launches_[i], nullptr, static_cast<std::byte*>(arena_.raw()) + r.scratch_offset, arena_);
+  }
   for (const Program::Output& o : p.outputs) outputs_.push_back(tensor(o.operand));
   find_written();
   touch_pages();
 }
 
-// Where a record's operands are. Ops of the table see them as tensors, the others by address.
-void Context::place(const Record& r, Launch& launch) {
+// Where a record's operands are. Ops of the table see them as tensors, the others by address. `shared` is the record's
+// scratch, a part of `block`.
+void Context::place(const Record& r, Launch& launch, const Body* body, std::byte* shared, const Tensor& block) {
   launch.wide = r.wide;
   launch.barrier = r.barrier;
-  launch.check = r.kind == Record::Kind::kCheck;
+  launch.check = r.kind == Record::Kind::kCheck || r.kind == Record::Kind::kLoop;
   Frame& f = launch.frame;
   f.attrs = r.attrs;
   f.prepared = launch.kernel->prepared();
   f.own = static_cast<std::byte*>(scratch_.raw());
   f.stride = executable_->own_scratch;
   f.failure = &failure_;
-  if (r.scratch_bytes > 0) f.shared = static_cast<std::byte*>(arena_.raw()) + r.scratch_offset;
-  const bool as_tensors = r.op != nullptr;
+  f.shared = shared;
+  const bool as_tensors = r.op != nullptr || r.kind == Record::Kind::kLoop;
   f.at = addresses_.data() + addresses_.size();
   f.tensors = tensors_.data() + tensors_.size();
   f.inputs = pointers_.data() + pointers_.size();
   for (const Operand& o : r.operands) {
-    const Tensor t = tensor(o);
+    const Place at = find(o, body);
     if (as_tensors) {
-      tensors_.push_back(t);
+      tensors_.push_back(at.tensor);
       pointers_.push_back(&tensors_.back());
-      if (o.space == Space::kInput) moves_.push_back({&tensors_.back(), nullptr, o.index, o.offset});
+      if (at.input >= 0) moves_.push_back({&tensors_.back(), nullptr, at.input, at.offset});
     } else {
-      addresses_.push_back(t.raw());
-      if (o.space == Space::kInput) moves_.push_back({nullptr, &addresses_.back(), o.index, o.offset});
+      addresses_.push_back(at.tensor.raw());
+      if (at.input >= 0) moves_.push_back({nullptr, &addresses_.back(), at.input, at.offset});
     }
   }
   if (r.seeded) {
@@ -77,6 +88,59 @@ void Context::place(const Record& r, Launch& launch) {
     f.prepared = &s.block;
   }
   if (r.seeded || r.check_first) early_.push_back({&r, &f, r.seeded ? &seeded_.back() : nullptr});
+  if (r.kind == Record::Kind::kLoop) place_body(r, *launch.kernel, f, body, block);
+}
+
+void Context::place_body(const Record& r, const Kernel& kernel, Frame& frame, const Body* outer, const Tensor& block) {
+  LoopFrame& loop = loops_.emplace_back();
+  frame.loop = &loop;
+  auto* scratch = static_cast<std::byte*>(frame.shared);
+  const LoopLayout layout = layout_of(r, threads_);
+  const Body body{r, layout, outer, block, scratch};
+  const Program& p = r.loop->body;
+  const std::span<const std::unique_ptr<Kernel>> kernels = kernel.body();
+  loop.marks = scratch + layout.marks;
+  for (size_t i = 0; i < p.inputs.size(); i++)
+    loop.staged.push_back(layout.staged[i] < 0 ? Tensor()
+                                               : block.view(scratch + layout.staged[i], p.inputs[i].shape,
+                                                            contiguous_strides(p.inputs[i].shape), p.inputs[i].dtype));
+  loop.launches.resize(p.records.size());
+  for (size_t i = 0; i < p.records.size(); i++) {
+    loop.launches[i].kernel = kernels[i].get();
+    place(p.records[i], loop.launches[i], &body, scratch + p.records[i].scratch_offset, block);
+  }
+  for (const Program::Output& o : p.outputs) loop.made.push_back(find(o.operand, &body).tensor);
+}
+
+Context::Place Context::find(const Operand& o, const Body* body) const {
+  if (body == nullptr) return {tensor(o), o.space == Space::kInput ? o.index : -1, o.offset};
+  const auto look = [&](std::byte* at) { return body->block.view(at, o.shape, o.strides, o.dtype); };
+  const Record& r = body->loop;
+  switch (o.space) {
+    case Space::kArena: return {look(body->scratch + o.offset)};
+    case Space::kOutput: return {look(body->scratch + body->layout.outputs + o.offset)};
+    case Space::kConstant: {
+      const Memory& memory = r.loop->memory;
+      return {memory.of(o).keep[0].view(memory.address(o), o.shape, o.strides, o.dtype)};
+    }
+    case Space::kInput: {
+      const int64_t staged = body->layout.staged[static_cast<size_t>(o.index)];
+      if (staged >= 0) return {look(body->scratch + staged + o.offset)};
+      // A value that is carried is where the loop's result is.
+      const int index = o.index < carried_by(r) ? r.inputs + o.index : o.index;
+      Place at = find(r.operands[static_cast<size_t>(index)], body->outer);
+      at.offset += o.offset;
+      at.tensor = at.tensor.view(at.input >= 0 && base_[static_cast<size_t>(at.input)] == nowhere
+                                     ? static_cast<std::byte*>(at.tensor.raw())
+                                     : static_cast<std::byte*>(at.tensor.raw()) + o.offset,
+                                 o.shape, o.strides, o.dtype);
+      return at;
+    }
+    case Space::kNone:
+    case Space::kBound:
+    case Space::kBlock: break;
+  }
+  return {};
 }
 
 Tensor Context::tensor(const Operand& o) const {
@@ -200,34 +264,22 @@ void Context::before() {
   }
 }
 
-// One member's walk over the records.
-void Context::walk_member(const Team& team) {
-  const bool alone = team.size() == 1;
-  for (const Launch& l : launches_) {
-    if (alone) {
-      l.kernel->run(l.frame, Team());
-    } else {
-      if (l.barrier || team.size() != threads_) team.barrier();  // barriers were left out for this many
-      if (l.wide)
-        l.kernel->run(l.frame, team);
-      else if (team.rank() == 0)
-        l.kernel->run(l.frame, Team());
-    }
-    if (l.check) {
-      team.barrier();
-      if (failure_ != nullptr) return;
-    }
-  }
-}
-
 void Context::walk() {
-  if (threads_ == 1) return walk_member(Team());
+  if (threads_ == 1) {
+    walk_records(launches_, Team(), 1, failure_);
+    return;
+  }
   const bool alone = company_.alone();
   const int64_t begin = now_ns();
   if (alone)
-    walk_member(Team());
+    walk_records(launches_, Team(), threads_, failure_);
   else
-    run_team([](void* self, const Team& team) { static_cast<Context*>(self)->walk_member(team); }, this, threads_);
+    run_team(
+        [](void* self, const Team& team) {
+          const Context& c = *static_cast<Context*>(self);
+          walk_records(c.launches_, team, c.threads_, c.failure_);
+        },
+        this, threads_);
   company_.took(alone, now_ns() - begin);
 }
 

@@ -9,6 +9,7 @@
 
 #include "graph/company.h"
 #include "graph/cpu/kernel.h"
+#include "graph/loop.h"
 #include "graph/lower.h"
 #include "graph/memory.h"
 #include "graph/program.h"
@@ -39,14 +40,6 @@ struct Executable {
 
 /// Makes the kernels of a program and shares its records out among `threads`.
 std::shared_ptr<Executable> make_executable(Lowered lowered, int threads);
-
-/// One record in the walk.
-struct Launch {
-  const Kernel* kernel = nullptr;
-  Frame frame;
-  bool wide = false, barrier = false;
-  bool check = false;  // may find values wrong; then the walk ends
-};
 
 class Context {
  public:
@@ -89,11 +82,26 @@ class Context {
     const Frame* frame;
     Seeded* seeded;  // null if there is none
   };
-  void place(const Record& record, Launch& launch);
+  /// Where the operands of a loop's body are.
+  struct Body {
+    const Record& loop;
+    const LoopLayout& layout;
+    const Body* outer;  // null: the plan
+    const Tensor& block;
+    std::byte* scratch;
+  };
+  /// An operand as a tensor; if it is in an input of the plan, which, and how far from its start.
+  struct Place {
+    Tensor tensor;
+    int input = -1;
+    int64_t offset = 0;
+  };
+  Place find(const Operand& operand, const Body* body) const;
+  void place(const Record& record, Launch& launch, const Body* body, std::byte* shared, const Tensor& block);
+  void place_body(const Record& record, const Kernel& kernel, Frame& frame, const Body* outer, const Tensor& block);
   void find_written();
   void check_moved();
   void touch_pages() const;
-  void walk_member(const Team& team);
   void walk_checked();
   void check_numbers(const Record& record) const;
 
@@ -105,6 +113,7 @@ class Context {
   std::vector<const Tensor*> pointers_;
   std::deque<Seeded> seeded_;
   std::vector<Launch> launches_;
+  std::deque<LoopFrame> loops_;
   std::vector<Move> moves_;
   std::vector<Early> early_;
   std::vector<Tensor> outputs_, inputs_;  // inputs: stand-ins, until a run says where they are

@@ -29,6 +29,7 @@ std::unique_ptr<Kernel> make_kernel(const Record& record, const Memory* memory) 
     case Record::Kind::kChain: return make_chain_kernel(record);
     case Record::Kind::kFold: return make_fold_kernel(record);
     case Record::Kind::kProduct: return make_product_kernel(record, memory);
+    case Record::Kind::kLoop: return make_loop_kernel(record);
   }
   return nullptr;
 }

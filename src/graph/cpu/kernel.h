@@ -3,6 +3,7 @@
 #pragma once
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "ingot/ops/op.h"
 
 namespace ingot::graph {
+
+struct LoopFrame;
 
 /// What a record looks at in one context.
 struct Frame {
@@ -25,6 +28,7 @@ struct Frame {
   std::byte* own = nullptr;               // scratch of member 0; the others' are `stride` bytes apart
   size_t stride = 0;
   std::exception_ptr* failure = nullptr;  // where a check leaves what it found
+  const LoopFrame* loop = nullptr;        // a loop's: its body
 };
 
 class Kernel {
@@ -47,6 +51,10 @@ class Kernel {
   virtual size_t kept_bytes() const { return 0; }
   /// Constants of an op, decoded for all contexts; null for other records.
   virtual const Prepared* prepared() const { return nullptr; }
+  /// Of a loop: shares the body out among `threads`; is it worth more than one?
+  virtual void share_out(int /*threads*/) {}
+  virtual bool worth_sharing() const { return true; }
+  virtual std::span<const std::unique_ptr<Kernel>> body() const { return {}; }
   /// What to print after the label: sizes and instructions.
   virtual std::string detail() const { return {}; }
   const Record& record() const { return record_; }
@@ -55,6 +63,44 @@ class Kernel {
   void add_shared_scratch(int team_size, std::vector<Footprint>& out) const;
   const Record& record_;
 };
+
+/// One record in the walk.
+struct Launch {
+  const Kernel* kernel = nullptr;
+  Frame frame;
+  bool wide = false, barrier = false;
+  bool check = false;  // may find values wrong; then the walk ends
+};
+
+/// A loop's body in one context.
+struct LoopFrame {
+  std::vector<Launch> launches;
+  std::vector<Tensor> made;    // what a round makes
+  std::vector<Tensor> staged;  // by input: its contiguous copy, if it needs one
+  std::byte* marks = nullptr;
+};
+
+/// One member's walk over records that were shared out among `threads`; false if a check ended it.
+inline bool walk_records(std::span<const Launch> launches, const Team& team, int threads,
+                         const std::exception_ptr& failure) {
+  const bool alone = team.size() == 1;
+  for (const Launch& l : launches) {
+    if (alone) {
+      l.kernel->run(l.frame, Team());
+    } else {
+      if (l.barrier || team.size() != threads) team.barrier();  // barriers were left out for this many
+      if (l.wide)
+        l.kernel->run(l.frame, team);
+      else if (team.rank() == 0)
+        l.kernel->run(l.frame, Team());
+    }
+    if (l.check) {
+      team.barrier();
+      if (failure != nullptr) return false;
+    }
+  }
+  return true;
+}
 
 /// The kernel of a record, which stays where it is. `memory` has the constants that a kernel may lay out anew; null if
 /// only footprints are wanted.
@@ -72,5 +118,6 @@ std::unique_ptr<Kernel> make_check_kernel(const Record& record);
 std::unique_ptr<Kernel> make_chain_kernel(const Record& record);
 std::unique_ptr<Kernel> make_fold_kernel(const Record& record);
 std::unique_ptr<Kernel> make_product_kernel(const Record& record, const Memory* memory);
+std::unique_ptr<Kernel> make_loop_kernel(const Record& record);
 
 }  // namespace ingot::graph
