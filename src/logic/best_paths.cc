@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "ingot/base/threads.h"
 #include "logic/closure.h"
 
 namespace ingot::logic {
 namespace {
+
+constexpr size_t kGroupsAtOnce = 64;
 
 // d, d + w, w + d, d + 1: what is added to d.
 bool added_to(const Term& t, int d, int& weight, int64_t& constant) {
@@ -201,20 +204,38 @@ bool complete_best_paths(const BestPaths& paths, const std::vector<Relation*>& r
     return 0;
   };
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return groups(a, b) < 0; });
+  std::vector<size_t> begins = {0};
+  for (size_t i = 1; i <= order.size(); i++)
+    if (i == order.size() || groups(order[i - 1], order[i]) != 0) begins.push_back(i);
   Tuples& tuples = *best.tuples();
   tuples.clear();
   std::vector<Value> fact(arity);
-  for (size_t i = 0, end = 0; i < order.size(); i = end) {
+  // Groups know nothing of each other: workers take them in turn, and their facts are put together in the order of the groups.
+  const bool wide = begins.size() > 16 && threads() > 1;
+  std::vector<Labels> workers(wide ? static_cast<size_t>(threads()) : 1, labels);
+  std::vector<std::vector<std::pair<uint32_t, int64_t>>> reached(kGroupsAtOnce);
+  for (size_t first = 0; first + 1 < begins.size(); first += kGroupsAtOnce) {
     tick();
-    for (end = i; end < order.size() && groups(order[i], order[end]) == 0; end++)
-      labels.begin(static_cast<uint32_t>(at(order[end], static_cast<size_t>(paths.node))),
-                   as_number(at(order[end], arity - 1)));
-    for (size_t c = 0; c + 1 < arity; c++) fact[c] = at(order[i], c);
-    labels.finish([&](uint32_t node, int64_t value) {
-      fact[static_cast<size_t>(paths.node)] = node;
-      fact[arity - 1] = of_number(value);
-      tuples.append_new(fact.data());
+    const size_t last = std::min(first + kGroupsAtOnce, begins.size() - 1);
+    parallel(wide, [&](const Team& team) {
+      Labels& mine = workers[static_cast<size_t>(team.rank())];
+      for (size_t g = first + static_cast<size_t>(team.rank()); g < last; g += static_cast<size_t>(team.size())) {
+        for (size_t i = begins[g]; i < begins[g + 1]; i++)
+          mine.begin(static_cast<uint32_t>(at(order[i], static_cast<size_t>(paths.node))),
+                     as_number(at(order[i], arity - 1)));
+        auto& out = reached[g - first];
+        out.clear();
+        mine.finish([&](uint32_t node, int64_t value) { out.emplace_back(node, value); });
+      }
     });
+    for (size_t g = first; g < last; g++) {
+      for (size_t c = 0; c + 1 < arity; c++) fact[c] = at(order[begins[g]], c);
+      for (const auto& [node, value] : reached[g - first]) {
+        fact[static_cast<size_t>(paths.node)] = node;
+        fact[arity - 1] = of_number(value);
+        tuples.append_new(fact.data());
+      }
+    }
   }
   return true;
 }

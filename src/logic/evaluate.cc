@@ -6,6 +6,7 @@
 #include "ingot/base/machine.h"
 #include "ingot/base/text.h"
 #include "logic/closure.h"
+#include "logic/update.h"
 
 namespace ingot::logic {
 namespace {
@@ -28,9 +29,16 @@ Evaluation::Evaluation(const Unit& unit, RunOptions options)
   }
   changing_.assign(relations_.size(), false);
   unit_.symbols.set_meter(meter_);
-  for (const Rule& r : unit_.rules)
-    if (!r.is_fact()) works_.push_back({&r});
+  has_rules_.assign(relations_.size(), false);
+  given_.resize(relations_.size());
+  for (const Rule& r : unit_.rules) {
+    if (r.is_fact()) continue;
+    works_.push_back({&r});
+    has_rules_[static_cast<size_t>(r.head.relation)] = true;
+  }
 }
+
+Evaluation::~Evaluation() = default;
 
 // `not p(x)` of an uncertain p may hold, whatever facts of p are possible.
 void Evaluation::suppose_possible() {
@@ -85,7 +93,6 @@ void Evaluation::load() {
     r->settle();
     check_cancel();
   }
-  given_.resize(relations_.size());
   for (const Work& w : works_) {  // of relations with facts and rules: which facts came from outside?
     const int number = w.rule->head.relation;
     auto& given = given_[static_cast<size_t>(number)];
@@ -97,15 +104,65 @@ void Evaluation::load() {
 }
 
 bool Evaluation::is_given(int number, const Value* fact) const {
-  const bool made =
-      std::any_of(works_.begin(), works_.end(), [&](const Work& w) { return w.rule->head.relation == number; });
-  if (!made) return relation(number).contains(fact);
+  if (!has_rules(number)) return relation(number).contains(fact);
   const auto& given = given_[static_cast<size_t>(number)];
   return given != nullptr && given->contains(fact);
 }
 
+namespace {
+
+void change(Relation& r, const Value* fact, bool there) {
+  if (!there) {
+    r.erase(fact);
+  } else if (r.fits(fact)) {
+    r.put(fact);
+  } else {
+    r.insert(fact);  // and waits
+    r.change_form();
+  }
+}
+
+}  // namespace
+
+bool Evaluation::set_given(int number, const Value* fact, bool there) {
+  if (is_given(number, fact) == there) return false;
+  if (!has_rules(number)) return true;
+  auto& given = given_[static_cast<size_t>(number)];
+  if (!given) given = std::make_unique<Relation>(unit_.relations[static_cast<size_t>(number)], meter_);
+  change(*given, fact, there);
+  return true;
+}
+
+void Evaluation::force_given(int number, const Value* fact, bool there) {
+  if (set_given(number, fact, there) && !has_rules(number)) change(relation(number), fact, there);
+}
+
+std::unique_ptr<Relation> Evaluation::begin_anew(int number) {
+  const auto i = static_cast<size_t>(number);
+  std::unique_ptr<Relation> before = std::move(relations_[i]);
+  relations_[i] = std::make_unique<Relation>(unit_.relations[i], meter_);
+  pointers_[i] = relations_[i].get();
+  if (given_[i]) given_[i]->for_each([&](const Value* fact) { relations_[i]->stage(fact); });
+  relations_[i]->settle();
+  return before;
+}
+
+void Evaluation::compute_all() {
+  for (size_t i = 0; i < relations_.size(); i++)
+    if (has_rules_[i]) begin_anew(static_cast<int>(i));
+  for (const Stratum& s : stratify(unit_)) compute(s);
+}
+
+Updater& Evaluation::updater() {
+  if (!updater_) updater_ = std::make_unique<Updater>(*this);
+  return *updater_;
+}
+
 void Evaluation::run() {
-  if (done_) return;
+  if (done_) {
+    if (updater_) updater_->run();
+    return;
+  }
   load();
   for (const Stratum& s : stratify(unit_)) compute(s);
   done_ = true;

@@ -11,9 +11,12 @@
 
 namespace ingot::logic {
 
+class Updater;
+
 class Evaluation {
  public:
   Evaluation(const Unit& unit, RunOptions options);
+  ~Evaluation();
 
   Unit& unit() { return unit_; }
   const Unit& unit() const { return unit_; }
@@ -30,6 +33,21 @@ class Evaluation {
   const std::vector<Relation*>& relations() const { return pointers_; }
   const Meter& meter() const { return meter_; }
   Meter& meter() { return meter_; }
+
+  // What becomes of given facts when rules are done (update.cc).
+  bool has_rules(int relation) const { return has_rules_[static_cast<size_t>(relation)]; }
+  bool has_given(int relation) const {
+    return given_[static_cast<size_t>(relation)] && given_[static_cast<size_t>(relation)]->size() > 0;
+  }
+  /// Of a relation with rules: remembers that. True if it was not so.
+  bool set_given(int relation, const Value* fact, bool there);
+  /// The same, for a relation without rules too, whatever becomes of its form.
+  void force_given(int relation, const Value* fact, bool there);
+  /// The relation before, while a new one has the given facts.
+  std::unique_ptr<Relation> begin_anew(int relation);
+  void compute_all();
+  void compute(const Stratum& stratum);
+  Updater& updater();
 
   /// Reads the files of .input, once.
   void load();
@@ -61,7 +79,6 @@ class Evaluation {
   };
   void suppose_possible();
   void stage_facts();
-  void compute(const Stratum& stratum);
   static std::vector<const Rule*> rules_of(const std::vector<Work*>& works);
   bool by_closure(const Stratum& stratum, const std::vector<Work*>& works);
   bool by_best_paths(const Stratum& stratum, const std::vector<Work*>& works);
@@ -82,7 +99,9 @@ class Evaluation {
   std::vector<Relation*> pointers_;
   std::vector<bool> changing_;
   std::vector<Work> works_;
+  std::vector<bool> has_rules_;
   std::vector<std::unique_ptr<Relation>> given_;
+  std::unique_ptr<Updater> updater_;
   bool loaded_ = false, done_ = false;
 };
 

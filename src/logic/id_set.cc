@@ -72,6 +72,24 @@ bool IdSet::insert(uint32_t id, uint32_t universe, Meter& meter) {
   return true;
 }
 
+bool IdSet::erase(uint32_t id) {
+  if (is_bits()) {
+    if (!contains(id)) return false;
+    static_cast<uint64_t*>(data_)[id / 64] &= ~(uint64_t{1} << (id % 64));
+    count_--;
+    return true;
+  }
+  auto *begin = static_cast<uint32_t*>(data_), *end = begin + count_;
+  uint32_t* at = mode_ == Mode::kList ? std::find(begin, end, id) : begin + find(id);
+  if (at == end || *at != id) return false;
+  if (mode_ == Mode::kList)
+    *at = end[-1];
+  else
+    std::memmove(at, at + 1, static_cast<size_t>(end - at - 1) * 4);
+  count_--;
+  return true;
+}
+
 void IdSet::append_slowly(uint32_t id, uint32_t universe, Meter& meter) {
   if (mode_ == Mode::kList && count_ >= most_listed(universe)) make_bits(std::max(id, universe), meter);
   if (is_bits()) {

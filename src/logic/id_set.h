@@ -50,6 +50,8 @@ class IdSet {
     }
     append_slowly(id, universe, meter);
   }
+  /// False if it was not there. The order of a list changes.
+  bool erase(uint32_t id);
   /// Makes it these words, `count` bits of which are set.
   void assign_words(const uint64_t* words, uint32_t word_count, uint32_t count, Meter& meter);
   /// Makes it these ids, which are sorted and different.

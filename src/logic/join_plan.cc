@@ -21,8 +21,9 @@ class Planner {
 
   JoinPlan plan() {
     flush();
-    if (r_.fresh >= 0) {
-      atom(static_cast<size_t>(r_.fresh));
+    for (const int begin : {r_.fresh, r_.first}) {
+      if (begin < 0 || done_[static_cast<size_t>(begin)]) continue;
+      atom(static_cast<size_t>(begin));
       flush();
     }
     for (;;) {

@@ -67,6 +67,7 @@ struct PlanRequest {
   std::vector<Relation*> relations;
   std::vector<bool> changing;  // relations that rules of this stratum add to
   int fresh = -1;              // the literal that reads only what is new
+  int first = -1;              // the literal to begin with
   std::vector<bool> bound;     // slots
   bool enumerate = false;      // `_` takes each of its values, because solutions are counted
   bool as_written = false;     // in the order of the text

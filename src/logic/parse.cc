@@ -94,7 +94,7 @@ void Parser::add_rules(const std::vector<Atom>& heads, const Alternatives& bodie
 Atom Parser::atom() {
   Atom a{.at = now().at};
   a.name = name("the name of a relation");
-  if (now().is(".") && ahead().kind == Token::Kind::kName && ahead(2).is("("))
+  if (unit_.dialect == Dialect::kSouffle && now().is(".") && ahead().kind == Token::Kind::kName && ahead(2).is("("))
     fail("components, as in " + a.name + "." + std::string(ahead().text),
          "Ingot does not have them; write relations out");
   if (unit_.dialect == Dialect::kRules && !now().is("(")) return a;  // a proposition

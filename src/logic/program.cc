@@ -6,6 +6,7 @@
 #include "logic/check.h"
 #include "logic/evaluate.h"
 #include "logic/parse.h"
+#include "logic/update.h"
 
 namespace ingot::logic {
 namespace {
@@ -41,21 +42,43 @@ Engine::Engine(const Program& program, RunOptions options)
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 
-void Engine::add(const std::string& name, const std::vector<std::string>& fact) {
-  Relation& r = evaluation_->relation(evaluation_->number_of(name));
+namespace {
+
+void change(Evaluation& e, const std::string& name, const std::vector<std::string>& fact, bool there) {
+  const int number = e.number_of(name);
+  Relation& r = e.relation(number);
   if (fact.size() != static_cast<size_t>(r.arity()))
     throw Error("logic: a fact of " + counted(std::ssize(fact), "column") + " for " + in_quotes(name) + ", which has " +
                 std::to_string(r.arity()));
   std::vector<Value> values(fact.size() + 1);
   for (size_t c = 0; c < fact.size(); c++)
-    if (!parse_value(r.types()[c], fact[c], values[c], evaluation_->unit().symbols))
+    if (!parse_value(r.types()[c], fact[c], values[c], e.unit().symbols))
       throw Error("logic: " + in_quotes(fact[c]) + " is no " + type_name(r.types()[c]) + " (column " +
                   std::to_string(c + 1) + " of " + in_quotes(name) + ")");
-  r.stage(values.data());
+  if (e.done())
+    e.updater().want(number, values.data(), there);
+  else
+    r.stage(values.data());
+}
+
+}  // namespace
+
+void Engine::add(const std::string& name, const std::vector<std::string>& fact) {
+  change(*evaluation_, name, fact, true);
+}
+
+void Engine::remove(const std::string& name, const std::vector<std::string>& fact) {
+  if (!evaluation_->done()) throw Error("logic: facts are removed after run() — leave them out before");
+  if (evaluation_->relation(evaluation_->number_of(name)).best() != Best::kAll)
+    throw Error("logic: " + in_quotes(name) +
+                " keeps best values and forgets the others, so no fact of it can be removed — remove facts that it is "
+                "computed from");
+  change(*evaluation_, name, fact, false);
 }
 
 void Engine::add(const std::string& name, const std::vector<int64_t>& facts) {
-  Relation& r = evaluation_->relation(evaluation_->number_of(name));
+  const int number = evaluation_->number_of(name);
+  Relation& r = evaluation_->relation(number);
   const auto arity = static_cast<size_t>(r.arity());
   if (arity == 0 || facts.size() % arity != 0)
     throw Error("logic: " + std::to_string(facts.size()) + " numbers are no facts of " + in_quotes(name) +
@@ -66,7 +89,10 @@ void Engine::add(const std::string& name, const std::vector<int64_t>& facts) {
   Value fact[32];
   for (size_t i = 0; i < facts.size(); i += arity) {
     for (size_t c = 0; c < arity; c++) fact[c] = of_number(facts[i + c]);
-    r.stage(fact);
+    if (evaluation_->done())
+      evaluation_->updater().want(number, fact, true);
+    else
+      r.stage(fact);
   }
 }
 

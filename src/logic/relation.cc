@@ -20,7 +20,30 @@ void Relation::clear() {
     tuples_ = std::make_unique<Tuples>(arity(), best_, types_.empty() ? Type::kNumber : types_.back(), meter_);
 }
 
-void Relation::set_row_limit(uint64_t limit) { row_limit_ = std::max({limit, kLeastLimit, row_limit_}); }
+std::unique_ptr<Relation> Relation::of_tuples(const Declaration& d, Meter& meter) {
+  auto r = std::make_unique<Relation>(d, meter);
+  r->best_ = Best::kAll;
+  r->rows_.reset();
+  r->tuples_ =
+      std::make_unique<Tuples>(r->arity(), Best::kAll, r->types_.empty() ? Type::kNumber : r->types_.back(), meter);
+  return r;
+}
+
+bool Relation::put(const Value* tuple) {
+  if (!rows_) return tuples_->insert(tuple);
+  return rows_->put(arity() == 2 ? static_cast<uint32_t>(tuple[0]) : 0, static_cast<uint32_t>(tuple[arity() - 1]));
+}
+
+bool Relation::erase(const Value* tuple) {
+  if (!rows_) return tuples_->erase(tuple);
+  return contains(tuple) &&
+         rows_->erase(arity() == 2 ? static_cast<uint32_t>(tuple[0]) : 0, static_cast<uint32_t>(tuple[arity() - 1]));
+}
+
+void Relation::set_row_limit(uint64_t limit) {
+  row_limit_ = std::max({limit, kLeastLimit, row_limit_});
+  second_limit_ = std::max(row_limit_, kLeastSecond);
+}
 
 void Relation::stage(const Value* tuple) {
   const auto n = static_cast<size_t>(arity());
@@ -51,12 +74,13 @@ void Relation::stage(const Value* tuple) {
 void Relation::settle_rows() {
   const auto n = static_cast<size_t>(arity());
   const size_t facts = narrow_.size() / n;
-  uint32_t largest = 0;
-  if (n == 2)
-    for (size_t i = 0; i < facts; i++) largest = std::max(largest, narrow_[2 * i]);
-  set_row_limit(facts * 4);
-  const bool fit = wide_.empty() && largest < row_limit_ &&
-                   std::all_of(narrow_.begin(), narrow_.end(), [](uint32_t v) { return v < kLargest; });
+  uint32_t largest = 0, second = 0;
+  for (size_t i = 0; i < facts; i++) {
+    if (n == 2) largest = std::max(largest, narrow_[2 * i]);
+    second = std::max(second, narrow_[n * i + n - 1]);
+  }
+  set_row_limit(std::min<uint64_t>(facts * 4, uint64_t{1} << 31));
+  const bool fit = wide_.empty() && fits(largest, second);
   if (!fit) {
     rows_.reset();
     tuples_ = std::make_unique<Tuples>(arity(), best_, types_.back(), meter_);

@@ -13,6 +13,8 @@ namespace ingot::logic {
 class Relation {
  public:
   Relation(const Declaration& declaration, Meter& meter);
+  /// Tuples, whatever the columns are: for few facts with large numbers. All facts are kept.
+  static std::unique_ptr<Relation> of_tuples(const Declaration& declaration, Meter& meter);
 
   const std::string& name() const { return name_; }
   int arity() const { return static_cast<int>(types_.size()); }
@@ -39,7 +41,11 @@ class Relation {
     else
       waiting_.insert(waiting_.end(), tuple, tuple + arity());
   }
-  bool fits(Value x, Value y) const { return x < row_limit_ && y < kLargest; }
+  /// One fact more, or less, when rules are done. False if nothing changes; `fits` must hold.
+  bool put(const Value* tuple);
+  bool erase(const Value* tuple);
+  bool fits(const Value* tuple) const { return !rows_ || fits(arity() == 2 ? tuple[0] : 0, tuple[arity() - 1]); }
+  bool fits(Value x, Value y) const { return x < row_limit_ && y < second_limit_; }
   /// First numbers from which on rows would be a waste; 65,536 at least.
   void set_row_limit(uint64_t limit);
   /// Some facts did not fit: all become tuples. False if there are none such.
@@ -72,8 +78,7 @@ class Relation {
   void clear();
 
  private:
-  static constexpr Value kLargest = (Value{1} << 32) - 64;
-  static constexpr uint64_t kLeastLimit = 65536;
+  static constexpr uint64_t kLeastLimit = 65536, kLeastSecond = uint64_t{1} << 20;
   void settle_rows();
 
   std::string name_;
@@ -82,8 +87,8 @@ class Relation {
   Meter& meter_;
   std::unique_ptr<Rows> rows_;
   std::unique_ptr<Tuples> tuples_;
-  uint64_t row_limit_ = kLeastLimit;
-  std::vector<uint32_t> narrow_;  // staged
+  uint64_t row_limit_ = kLeastLimit, second_limit_ = kLeastSecond;  // of second numbers: columns and bits go by them
+  std::vector<uint32_t> narrow_;                                    // staged
   std::vector<Value> wide_;
   std::vector<Value> waiting_;
   uint64_t staged_bytes_ = 0;

@@ -47,6 +47,23 @@ bool Rows::insert(uint32_t x, uint32_t y) {
   return true;
 }
 
+bool Rows::put(uint32_t x, uint32_t y) {
+  if (!insert(x, y)) return false;
+  if (has_columns_) {
+    make_room(columns_, y, IdSet::Mode::kList, meter_);
+    columns_[y].append(x, key_count(), meter_);
+  }
+  return true;
+}
+
+bool Rows::erase(uint32_t x, uint32_t y) {
+  if (x >= rows_.size() || !rows_[x].erase(y)) return false;
+  size_--;
+  used_ -= rows_[x].empty() ? 1 : 0;
+  if (has_columns_) columns_[y].erase(x);
+  return true;
+}
+
 void Rows::unite_words(uint32_t x, const IdSet& source, std::span<const Sieve> sieves) {
   IdSet& row = rows_[x];
   const uint32_t before = row.size();

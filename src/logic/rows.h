@@ -31,6 +31,9 @@ class Rows {
   bool contains(uint64_t x, uint64_t y) const { return y <= top_ && row(x).contains(static_cast<uint32_t>(y)); }
 
   bool insert(uint32_t x, uint32_t y);
+  /// One fact more, or less, outside of rounds; columns know at once. False if nothing changes.
+  bool put(uint32_t x, uint32_t y);
+  bool erase(uint32_t x, uint32_t y);
   /// Makes the row; references to rows that were taken before are gone.
   void reach(uint32_t x);
   /// Inserts a whole set, less what the sieves hold back.

@@ -143,6 +143,66 @@ void Tuples::link(Index& x, uint32_t tuple) {
   head = tuple + 1;
 }
 
+// Where a chain of the index refers to the tuple.
+uint32_t& Tuples::reference(Index& x, uint32_t tuple) {
+  Value key[32];
+  size_t n = 0;
+  for (const int c : x.columns) key[n++] = at(tuple, c);
+  uint32_t* place = &x.heads[bucket(key_hash(key, n), x.heads.size())];
+  while (*place != tuple + 1) place = &x.next[*place - 1];
+  return *place;
+}
+
+size_t Tuples::slot_of(uint32_t tuple) const {
+  Value key[32];
+  for (int c = 0; c < key_columns(); c++) key[c] = at(tuple, c);
+  size_t s = bucket(key_hash(key, static_cast<size_t>(key_columns())), slots_.size());
+  while (slots_[s] != tuple + 1) s = s + 1 == slots_.size() ? 0 : s + 1;
+  return s;
+}
+
+// Open addressing has no holes: what comes behind moves up, if it may.
+void Tuples::drop_slot(size_t hole) {
+  const size_t size = slots_.size();
+  for (size_t s = hole + 1 == size ? 0 : hole + 1; slots_[s] != 0; s = s + 1 == size ? 0 : s + 1) {
+    Value key[32];
+    for (int c = 0; c < key_columns(); c++) key[c] = at(slots_[s] - 1, c);
+    const size_t home = bucket(key_hash(key, static_cast<size_t>(key_columns())), size);
+    const size_t far = s >= home ? s - home : s + size - home, gap = s >= hole ? s - hole : s + size - hole;
+    if (far < gap) continue;
+    slots_[hole] = slots_[s];
+    hole = s;
+  }
+  slots_[hole] = 0;
+}
+
+bool Tuples::erase(const Value* tuple) {
+  const uint32_t found = find(tuple);
+  if (found == UINT32_MAX || (best_ != Best::kAll && at(found, arity_ - 1) != tuple[arity_ - 1])) return false;
+  const uint32_t last = count_ - 1;
+  for (Index& x : indices_) {
+    reference(x, found) = x.next[found];
+    if (found == last) continue;
+    reference(x, last) = found + 1;
+    x.next[found] = x.next[last];
+  }
+  for (Index& x : indices_) x.next.pop_back();
+  drop_slot(slot_of(found));
+  if (found != last) slots_[slot_of(last)] = found + 1;
+  const auto n = static_cast<size_t>(arity_);
+  if (wide_) {
+    std::copy_n(wide_words_.begin() + static_cast<ptrdiff_t>(last * n), n,
+                wide_words_.begin() + static_cast<ptrdiff_t>(found * n));
+    wide_words_.resize(last * n);
+  } else {
+    std::copy_n(narrow_words_.begin() + static_cast<ptrdiff_t>(last * n), n,
+                narrow_words_.begin() + static_cast<ptrdiff_t>(found * n));
+    narrow_words_.resize(last * n);
+  }
+  count_ = hashed_ = last;
+  return true;
+}
+
 // A table twice as large as needed now, with all tuples that are there.
 void Tuples::rebuild(Index& x) {
   const auto words = wide_ ? wide_words_.size() : narrow_words_.size();

@@ -25,6 +25,8 @@ class Tuples {
   }
   /// True if the relation is another one now: a new tuple, or a better last column.
   bool insert(const Value* tuple);
+  /// Takes a tuple out; the last one gets its number. False if it was not there.
+  bool erase(const Value* tuple);
   bool contains(const Value* tuple) const;
   /// The tuple with this key: all columns, or all but the last if only the best of it is kept. UINT32_MAX: none.
   uint32_t find(const Value* key) const;
@@ -84,6 +86,9 @@ class Tuples {
   void rehash(size_t slots);
   void build_set() const;
   void link(Index& index, uint32_t tuple);
+  uint32_t& reference(Index& index, uint32_t tuple);
+  void drop_slot(size_t slot);
+  size_t slot_of(uint32_t tuple) const;
   void rebuild(Index& index);
   bool better(Value a, Value b) const;
   void meter_now();

@@ -180,5 +180,21 @@ TEST(Language, EnginesOfOneProgramAreApart) {
   EXPECT_EQ(b.facts("path"), (Rows{{"three", "one"}}));
 }
 
+TEST(Language, APropositionEndsWithADot) {  // and no name of a component begins there
+  Engine e(Program::parse("rain.\nwet(x) <- street(x), rain. street(1)."));
+  e.run();
+  EXPECT_EQ(e.size("wet"), 1u);
+}
+
+TEST(Language, LargeSecondNumbersTakeNoMemory) {  // neither columns nor components of as many nodes as the number says
+  Engine e(Program::parse(
+               "edge(0, 4000000000). edge(1, 0). path(x, y) <- edge(x, y). path(x, z) <- path(x, y), edge(y, z).\n"
+               "into(x, z) <- edge(x, y), edge(z, y)."),
+           {.memory_limit = uint64_t{1} << 20});
+  e.run();
+  EXPECT_EQ(e.size("path"), 3u);
+  EXPECT_EQ(e.size("into"), 2u);
+}
+
 }  // namespace
 }  // namespace ingot::logic

@@ -75,12 +75,15 @@ class INGOT_API Engine {
   ~Engine();
   Engine(Engine&&) noexcept;
 
-  /// Adds a fact before run(). Texts and numbers are written as in files.
+  /// Adds a fact. Texts and numbers are written as in files.
   void add(const std::string& relation, const std::vector<std::string>& fact);
+  /// Takes back a given fact, after run(); what rules make of others stays. Nothing happens if it was not given.
+  void remove(const std::string& relation, const std::vector<std::string>& fact);
   /// Adds facts of whole numbers, one after the other in a flat list.
   void add(const std::string& relation, const std::vector<int64_t>& facts);
   /// Reads the files that the program names. run() does it if nobody did.
   void load();
+  /// Computes what follows. When facts were added or removed since, what changes with them, and only that where it can.
   void run();
   /// Writes the files that the program names; returns what goes to standard output.
   std::string write();
