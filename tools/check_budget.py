@@ -17,7 +17,7 @@ BUDGET = {
     "gates": 9700,
     "rl": 9000,
     "logic": 12000,
-    "recipe": 7050,
+    "recipe": 7300,
     "cli": 2500,
 }
 

@@ -11,6 +11,7 @@
 #include "ingot/recipe/recipe.h"
 #include "ingot/recipe/run_folder.h"
 #include "ingot/recipe/seeds.h"
+#include "ingot/recipe/sweep.h"
 
 namespace ingot::cli {
 namespace {
@@ -21,6 +22,7 @@ struct TrainOptions {
   std::string out;                // the run's folder; empty: runs/NAME
   bool resume = false, json = false, quiet = false;
   int64_t seeds = 1;
+  std::vector<std::string> sweeps;  // "agent.lr=0.001,0.0003"
 };
 
 // The first signal lets the batch under way end and the state be saved. Whoever ends a session often sends several, so
@@ -83,7 +85,22 @@ int train_seeds(const TrainOptions& o, const std::string& typed, const Systems& 
   return 0;
 }
 
+// The same with every combination of values.
+int train_sweep(const TrainOptions& o, const std::string& typed, const Systems& systems) {
+  if (o.resume) throw Error("train: --sweep begins new runs — go on with one of them by its folder, without --sweep");
+  TrainProgress progress(o.quiet ? Show::kQuiet : o.json ? Show::kJson : Show::kAuto);
+  Recipe what = Recipe::load(o.what, systems);
+  for (const std::string& set : o.sets) what.set(set);
+  std::vector<recipe::SweepAxis> axes;
+  for (const std::string& sweep : o.sweeps) axes.push_back(recipe::sweep_axis(sweep));
+  const recipe::Sweep all =
+      recipe::run_sweep(what, axes, o.seeds, o.out, progress, {.cancel = &cancelled, .command = typed});
+  if (!all.rows.empty()) progress.say(fmt::format("\n{}report  {}/report.html", all.table(), all.folder));
+  return outcome_code(all.outcome);
+}
+
 int train(const TrainOptions& o, const std::string& typed, const Systems& systems) {
+  if (!o.sweeps.empty()) return train_sweep(o, typed, systems);
   if (o.seeds > 1) return train_seeds(o, typed, systems);
   TrainProgress progress(o.quiet ? Show::kQuiet : o.json ? Show::kJson : Show::kAuto);
   const recipe::RunOptions options{.cancel = &cancelled, .command = typed};
@@ -127,7 +144,11 @@ Command train_command(const Systems& systems, const std::string& typed) {
                 .about = "so many runs, seed after seed: the interquartile mean of their results, and its interval",
                 .type = "N",
                 .least = 1,
-                .most = 1000}};
+                .most = 1000},
+               {.name = "--sweep",
+                .target = &o->sweeps,
+                .about = "a key and values to try, with every combination of several: --sweep agent.lr=0.001,0.0003",
+                .type = "KEY=A,B"}};
   for (const recipe::System* system : systems)
     for (const recipe::TrainOption& t : system->train_options)
       c.options.push_back(key(t.option, t.key, t.type, t.about));
