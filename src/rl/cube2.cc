@@ -1,5 +1,6 @@
 #include "ingot/rl/cube2.h"
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -106,6 +107,14 @@ const Cube2::Tables& Cube2::tables() {
       const int colour = face_of(kCorners[kHeld][static_cast<size_t>(k)]);
       t->held[k] = static_cast<int16_t>(corner_sticker(2, kHeld, k) * 6 + colour);
     }
+    for (size_t k = 0; k < 6; k++)
+      for (int move = 0; move < 9; move++) {  // a mirror turns the other way; half turns have no way
+        const int axis = move < 6 ? move / 2 : move - 6, way = move % 2;
+        const Placement& p = placements_of_held_corner()[k];
+        const int face = p.faces[static_cast<size_t>(kFacesTurned[axis])];
+        const auto to = static_cast<int>(std::find(kFacesTurned, kFacesTurned + 3, face) - kFacesTurned);
+        t->moves[k][move] = static_cast<uint8_t>(move < 6 ? 2 * to + (p.mirror ? 1 - way : way) : 6 + to);
+      }
     return t;
   }();
   return *all;
@@ -120,7 +129,9 @@ std::string_view Cube2::move_name(int move) const {
 }
 
 void Cube2::hot(const State& seen, std::span<int32_t> out) const {
-  const State s = hides_symmetry() ? canonical(seen) : seen;
+  const State s = encoding_ == CubeEncoding::kCanonical ? canonical(seen)
+                  : encoding_ == CubeEncoding::kTurned  ? state(shown(seen) & 0xFFFFFF)
+                                                        : seen;
   const uint8_t *corners = tables_->corners[s.permutation], *twists = tables_->twists[s.twist];
   if (encoding_ != CubeEncoding::kFacelets) {
     for (int i = 0; i < 7; i++) out[static_cast<size_t>(i)] = i * 21 + corners[i] * 3 + twists[i];
@@ -159,6 +170,24 @@ Cube2::State Cube2::canonical(const State& s) const {
     return least;
   }();
   return state(codes[code(s)]);
+}
+
+uint32_t Cube2::shown(const State& s) const {
+  static const std::vector<uint32_t> all = [this] {
+    std::array<uint32_t, 6> back{};  // what undoes a placement: it brings every face home
+    for (uint32_t i = 0; i < 6; i++)
+      for (uint32_t k = 0; k < 6; k++) {
+        const FaceMap &to = placements_of_held_corner()[k].faces, &from = placements_of_held_corner()[i].faces;
+        if (from[to[0]] == 0 && from[to[1]] == 1 && from[to[2]] == 2) back[k] = i;
+      }
+    std::vector<uint32_t> least(kStates, kStates);
+    for (uint32_t code = 0; code < kStates; code++)
+      if (least[code] == kStates)  // the first of its kind
+        for (uint32_t k = 6; k-- > 0;)
+          least[this->code(symmetric(state(code), static_cast<int>(k)))] = code | back[k] << 24;
+    return least;
+  }();
+  return all[code(s)];
 }
 
 std::string Cube2::facelets(const State& s) const {

@@ -2,6 +2,7 @@
 
 #include <tuple>
 
+#include "ingot/base/error.h"
 #include "rl/cubies.h"
 
 namespace ingot::rl {
@@ -60,6 +61,11 @@ bool Cube3::valid(const State& s) const {
     edges |= 1U << e % 16, corners |= 1U << (i < 8 ? c % 8 : c);
   }
   return edges == 0xFFFF && corners == 0xFFFF;
+}
+
+Cube3::Cube3(CubeEncoding encoding) : encoding_(encoding) {
+  if (encoding == CubeEncoding::kTurned)
+    throw Error("cube 3x3x3: states are not shown turned — use cubies, or canonical where no moves are valued");
 }
 
 std::string_view Cube3::move_name(int move) const {

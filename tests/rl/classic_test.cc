@@ -140,10 +140,12 @@ TEST(CheckEnv, FindsNothingInOurs) {
   EXPECT_EQ(check_env(Corridor{}), std::vector<std::string>{});
   EXPECT_EQ(check_env(PuzzleEnv<Cube2>{}), std::vector<std::string>{});
   EXPECT_EQ(check_env(PuzzleEnv<Cube3>{}), std::vector<std::string>{});
+  const Cube2 turned(CubeMetric::kQuarter, CubeEncoding::kTurned);
+  EXPECT_EQ(check_env(PuzzleEnv<Cube2>{.puzzle = turned}), std::vector<std::string>{});
 }
 
 struct Faulty : Corridor {
-  enum class Fault { kNone, kSpace, kNan, kReward, kOutside, kUnwritten, kRandom, kShared, kEndless } fault{};
+  enum class Fault { kNone, kSpace, kNan, kReward, kOutside, kUnwritten, kRandom, kShared, kEndless, kView } fault{};
   static inline int32_t shared = 0;
   int64_t action_count() const { return fault == Fault::kSpace ? 0 : 2; }
   void reset(uint64_t seed) {
@@ -157,6 +159,8 @@ struct Faulty : Corridor {
     if (fault == Fault::kEndless) r.terminated = r.truncated = false, at = 0;
     return r;
   }
+  int64_t action_in_view(const Code&, int64_t action) const { return 1 - action; }
+  int64_t action_of_view(const Code&, int64_t seen) const { return fault == Fault::kView ? seen : 1 - seen; }
   void observe(const Code& code, std::span<float> out) const {
     Corridor::observe(code, out);
     if (fault == Fault::kNan) out[0] = std::numeric_limits<float>::infinity();
@@ -183,6 +187,7 @@ TEST(CheckEnv, SaysWhatIsWrong) {
   EXPECT_NE(problems(kOutside).find("writes outside of its 8 floats"), std::string::npos);
   EXPECT_NE(problems(kRandom).find("the same seed does not begin the same episode"), std::string::npos);
   EXPECT_NE(problems(kShared).find("changes a copy that was made before"), std::string::npos);
+  EXPECT_NE(problems(kView).find("action_of_view does not lead back"), std::string::npos);
   EXPECT_NE(problems(kEndless).find("is there no limit?"), std::string::npos);
 }
 

@@ -155,6 +155,7 @@ TEST(Cube, ObservationsInAllEncodings) {
     observes_hot_inputs(Cube2(CubeMetric::kQuarter, encoding));
     observes_hot_inputs(Cube3(encoding));
   }
+  observes_hot_inputs(Cube2(CubeMetric::kQuarter, CubeEncoding::kTurned));
 }
 
 // All symmetric states look like one of them, and others do not.
@@ -184,6 +185,57 @@ TEST(Cube, SymmetricStatesShareACanonicalOne) {
     EXPECT_LE(small.code(small.canonical(small.state(code))), code);
   EXPECT_NE(error_of([&] { PuzzleEnv<Cube2>{.puzzle = small}.observation_size(); }).find("look the same"),
             std::string::npos);
+}
+
+// Turning or mirroring the cube as a whole permutes its moves: what a move does before, another one does after.
+TEST(Cube, SymmetriesPermuteMoves) {
+  for (const CubeMetric metric : {CubeMetric::kQuarter, CubeMetric::kHalf}) {
+    const Cube2 cube(metric);
+    for (int k = 0; k < cube.turn_count(); k++)
+      for (int move = 0; move < cube.move_count(); move++)
+        for (uint64_t seed = 0; seed < 5; seed++) {
+          const Cube2::State s = scrambled(cube, 9, {seed, 1});
+          EXPECT_EQ(cube.symmetric(cube.apply(s, move), k),
+                    cube.apply(cube.symmetric(s, k), cube.symmetric_move(move, k)));
+        }
+  }
+}
+
+// All states show one of their six, and a move's number in what is shown is that of the move which leads to what the next
+// state shows.
+TEST(Cube, TurnedStatesAreSeenAsOne) {
+  const PuzzleEnv<Cube2> env{.puzzle = Cube2(CubeMetric::kQuarter, CubeEncoding::kTurned)};
+  const PuzzleEnv<Cube2> plain{.puzzle = Cube2(CubeMetric::kQuarter, CubeEncoding::kCubies)};
+  const Cube2& cube = env.puzzle;
+  const auto seen = [](const PuzzleEnv<Cube2>& by, const Cube2::State& s) {
+    std::vector<int32_t> hot(static_cast<size_t>(by.hot_count()));
+    by.hot(s, hot);
+    return hot;
+  };
+  for (uint32_t code = 0; code < Cube2::kStates; code += 1009) {
+    const Cube2::State s = cube.state(code), shown = cube.symmetric(s, cube.view(s));
+    EXPECT_EQ(seen(env, s), seen(plain, shown));
+    uint32_t least = code;
+    for (int k = 0; k < 6; k++) {
+      const Cube2::State other = cube.symmetric(s, k);
+      least = std::min(least, cube.code(other));
+      EXPECT_EQ(seen(env, other), seen(env, s));
+    }
+    EXPECT_EQ(cube.code(shown), least);
+    std::set<uint32_t> kind;
+    for (int k = 0; k < 6; k++) kind.insert(cube.code(cube.symmetric(s, k)));
+    for (int k = 0; k < 6 && kind.size() == 6;
+         k++)  // a network that chooses one move of what is shown plays alike in all
+      EXPECT_EQ(env.action_of_view(cube.symmetric(s, k), 2),
+                cube.symmetric_move(static_cast<int>(env.action_of_view(s, 2)), k));
+    for (int64_t action = 0; action < 6; action++) {
+      const int64_t in_view = env.action_in_view(s, action);
+      EXPECT_EQ(env.action_of_view(s, in_view), action);
+      EXPECT_EQ(seen(env, cube.apply(shown, static_cast<int>(in_view))),
+                seen(env, cube.apply(s, static_cast<int>(action))));
+      EXPECT_EQ(plain.action_in_view(s, action), action);
+    }
+  }
 }
 
 TEST(Cube, ImpossibleOnesGetASentence) {

@@ -123,6 +123,20 @@ TEST(SavedRun, EpisodesThatCannotBe) {
   refuse(last, state, [](Cube2::State& s) { s.twist = 729; });
 }
 
+// The last episodes' returns are reported: they are numbers.
+TEST(SavedRun, ReturnsThatAreNoNumbers) {
+  const auto refuse = [&](const auto& change) {
+    nn::TrainingState bad = state_after(Dqn<CubeEnv>({}, kDqn), 20);
+    change_saved<Episode>(bad, "player.last_episodes", 3 * sizeof(Episode), change);
+    Dqn<CubeEnv> agent({}, kDqn);
+    EXPECT_REFUSED(agent.load_state(bad), "player.last_episodes");
+    EXPECT_EQ(agent.status().recent.total, 0);
+  };
+  refuse([](Episode& e) { e.total = std::nan(""); });
+  refuse([](Episode& e) { e.total = -std::numeric_limits<double>::infinity(); });
+  refuse([](Episode& e) { e.length = -1; });
+}
+
 TEST(SavedRun, ARingThatIsNone) {
   for (const auto& [name, value] : {std::pair{"replay.rows", "-1"},
                                     {"replay.rows", "33"},

@@ -17,6 +17,19 @@ struct CheckEnvOptions {
   uint64_t seed = 1;
 };
 
+/// Every action has a number of its own in what is shown, and that number leads back.
+template <Environment E>
+bool has_view_of_actions(const E& env, const typename E::Code& code) {
+  std::vector<bool> seen(static_cast<size_t>(env.action_count()));
+  for (int64_t a = 0; a < env.action_count(); a++) {
+    const int64_t shown = action_in_view(env, code, a);
+    if (shown < 0 || shown >= env.action_count() || seen[static_cast<size_t>(shown)]) return false;
+    if (action_of_view(env, code, shown) != a) return false;
+    seen[static_cast<size_t>(shown)] = true;
+  }
+  return true;
+}
+
 /// What is wrong with an environment, a sentence each; nothing, if nothing was found. It plays random actions, twice, and
 /// looks at sizes, numbers that are none, memory outside of observations, and whether the same seed gives the same
 /// episode, a copy one of its own, and a code the same observation later.
@@ -73,6 +86,8 @@ std::vector<std::string> check_env(const E& env, const CheckEnvOptions& options 
     if (observe(first, first.code()) != observe(second, second.code()))
       say("step: the same seed and actions lead to another observation");
     if (observe(first, kept) != kept_view) say("observe: a code does not give the same observation later");
+    if (!has_view_of_actions(before, before.code()))
+      say("action_in_view: not one-to-one, or action_of_view does not lead back");
     if (r.ended()) begin();
     if (step % 50 == 0) kept = first.code(), kept_view = observe(first, kept);
   }

@@ -15,7 +15,9 @@ enum class CubeMetric : uint8_t { kQuarter, kHalf };
 /// What an observation has a one for: each sticker and its colour, or each piece's place and how it is turned there. Of
 /// symmetric states, which are as far from solved as each other, the canonical one shows its pieces for all: a network that
 /// learns how far states are has fewer to learn. It says nothing about moves, which symmetric states need different ones of.
-enum class CubeEncoding : uint8_t { kFacelets, kCubies, kCanonical };
+/// Turned is the same for networks that value moves: of the states that are each other turned or mirrored as a whole, one is
+/// shown, and its moves are numbered as there (rl/environment.h: action_in_view).
+enum class CubeEncoding : uint8_t { kFacelets, kCubies, kCanonical, kTurned };
 
 class INGOT_API Cube2 {
  public:
@@ -65,6 +67,11 @@ class INGOT_API Cube2 {
   State symmetric(const State& s, int k) const;
   /// The symmetric state with the least code.
   State canonical(const State& s) const;
+  /// The first six are turns and mirrors of the whole cube, which permute its moves.
+  int turn_count() const { return 6; }
+  int symmetric_move(int move, int k) const { return tables_->moves[k][move]; }
+  /// Which of the six leads to the one of them with the least code; 0 if the encoding shows states as they are.
+  int view(const State& s) const { return encoding_ == CubeEncoding::kTurned ? static_cast<int>(shown(s) >> 24) : 0; }
 
   /// The 24 stickers' faces: "UUUURRRRFFFFDDDDLLLLBBBB" is solved (U, R, F, D, L, B, each row by row).
   std::string facelets(const State& s) const;
@@ -77,8 +84,10 @@ class INGOT_API Cube2 {
     uint8_t corners[5040][8], twists[729][8];      // of the seven slots
     int16_t facelets[7][7][3][3];                  // inputs that are one for a slot, a corner and its twist
     int16_t held[3];                               // those of the held corner
+    uint8_t moves[6][9];                           // what each move is in a turned or mirrored cube
   };
   static const Tables& tables();
+  uint32_t shown(const State& s) const;  // the least code of the six, and 2²⁴ times which one leads there
   const Tables* tables_;
   uint8_t moves_;
   CubeEncoding encoding_;

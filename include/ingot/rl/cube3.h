@@ -25,7 +25,8 @@ class INGOT_API Cube3 {
     bool operator==(const Code&) const = default;
   };
 
-  explicit Cube3(CubeEncoding encoding = CubeEncoding::kCubies) : encoding_(encoding) {}
+  /// Not kTurned, which is the small cube's.
+  explicit Cube3(CubeEncoding encoding = CubeEncoding::kCubies);
 
   State solved() const { return {}; }
   /// Every piece is there once. Whether turns lead there is not asked.

@@ -180,7 +180,7 @@ class Dqn final : public Agent {
       const Window<typename E::Code> w = replay_.window(slots_[i], [this](const auto& t) { return reward_of(t); });
       observe_row(env_, w.state, b.state, static_cast<int64_t>(i));
       observe_row(env_, w.next, b.next, static_cast<int64_t>(i));
-      b.action.template data<int64_t>()[i] = w.action;
+      b.action.template data<int64_t>()[i] = action_in_view(env_, w.state, w.action);
       b.reward.template data<float>()[i] = return_of(w);
       b.discount.template data<float>()[i] = w.discount;
     }

@@ -90,6 +90,27 @@ bool valid_code(const E& env, const typename E::Code& code) {
     return true;
 }
 
+/// An environment may show symmetric states as one of them: a network then has fewer to learn. Actions have other numbers in
+/// that view than in the state itself; two hooks say which. Agents ask them wherever a network's action becomes one that
+/// is played, and back.
+///
+///   int64_t action_in_view(const Code&, int64_t action) const;  // the number of a state's action in what observe shows
+///   int64_t action_of_view(const Code&, int64_t seen) const;    // and back
+template <Environment E>
+int64_t action_in_view(const E& env, const typename E::Code& code, int64_t action) {
+  if constexpr (requires { env.action_in_view(code, action); })
+    return env.action_in_view(code, action);
+  else
+    return action;
+}
+template <Environment E>
+int64_t action_of_view(const E& env, const typename E::Code& code, int64_t seen) {
+  if constexpr (requires { env.action_of_view(code, seen); })
+    return env.action_of_view(code, seen);
+  else
+    return seen;
+}
+
 /// An Error if an action is outside of [0, count): for `step` of environments of one's own.
 INGOT_API void refuse_action(int64_t action, int64_t count);
 inline void check_action(int64_t action, int64_t count) {

@@ -101,7 +101,7 @@ class Player {
         held_[i] = {static_cast<int64_t>((drawn - static_cast<double>(action)) * static_cast<double>(hold)), action};
         actions_[i] = action;
       } else {
-        actions_[i] = best[i];
+        actions_[i] = action_of_view(env_, envs_.codes()[i], best[i]);
       }
       transitions_[i].state = envs_.codes()[i];
       transitions_[i].action = static_cast<int16_t>(actions_[i]);
@@ -145,6 +145,11 @@ class Player {
     else
       refuse_to_keep();
     load_memory(state, name + ".last_episodes", std::as_writable_bytes(std::span(last_)));
+    for (const Episode& e : last_)
+      if (!std::isfinite(e.total) || e.length < 0) {
+        std::fill(last_.begin(), last_.end(), Episode{});
+        refuse_saved("\"" + name + ".last_episodes\" has a return that is no number");
+      }
     load_memory(state, name + ".held", std::as_writable_bytes(std::span(held_)));
     for (const Held& h : held_)
       if (h.left < 0 || h.action < 0 || h.action >= env_.action_count()) {

@@ -146,7 +146,8 @@ class Pqn final : public Agent {
       for (size_t k = 0; k < batch; k++) {
         const auto from = static_cast<size_t>(order_[first + k]);
         observe_row(env_, rollout_[from].state, update_.state(), static_cast<int64_t>(k));
-        update_.action().template data<int64_t>()[k] = rollout_[from].action;
+        update_.action().template data<int64_t>()[k] =
+            action_in_view(env_, rollout_[from].state, rollout_[from].action);
         update_.target().template data<float>()[k] = targets_[from];
       }
       td_loss_ = update_.run();

@@ -37,6 +37,7 @@ class PuzzleLabels {
       throw Error("pretraining: exact labels need a puzzle with few enough states for a table — use those of walks");
     if (options.updates < 0 || options.depth < 1 || options.depth > kMost)
       throw Error("pretraining: updates are 0 or more, depth is from 1 to " + std::to_string(kMost));
+    own_.resize(static_cast<size_t>(env.puzzle.move_count()));
     returns_.assign(kMost + 3, 0.0F);  // solved in m moves: m − 1 of them cost, the last one is paid
     double share = 1, cost = 0;
     for (size_t m = 1; m < returns_.size(); m++) {
@@ -58,7 +59,9 @@ class PuzzleLabels {
       for (int step = 0; step < k; step++)
         last = source.next_after(env_.puzzle, last), state = env_.puzzle.apply(state, last);
       observe_row(env_, state, states, i);
-      label(state, k, last, {labels.data<float>() + i * moves, static_cast<size_t>(moves)});
+      label(state, k, last, own_);
+      for (int64_t move = 0; move < moves; move++)
+        labels.data<float>()[i * moves + action_in_view(env_, state, move)] = own_[static_cast<size_t>(move)];
     }
   }
 
@@ -81,6 +84,7 @@ class PuzzleLabels {
   PuzzleEnv<P> env_;
   PretrainOptions options_;
   double shaping_;
+  std::vector<float> own_;          // labels of a state's moves, before they are those of what is shown
   std::vector<float> returns_;      // by the number of moves
   std::vector<uint8_t> distances_;  // of exact labels
 };

@@ -64,6 +64,16 @@ concept SymmetricPuzzle = Puzzle<P> && requires(const P p, const typename P::Sta
   { p.symmetric(s, k) } -> std::same_as<typename P::State>;
 };
 
+/// Symmetries that permute the moves: what `move` does to s, symmetric_move(move, k) does to symmetric(s, k), for k from 0
+/// to turn_count() - 1. (An inverse is a symmetry of distances that permutes no moves.) A network that values moves may then
+/// be shown one state of each kind: `view(s)` says which k leads there, or 0 if s is shown as it is.
+template <class P>
+concept TurnedPuzzle = SymmetricPuzzle<P> && requires(const P p, const typename P::State s, int move, int k) {
+  { p.turn_count() } -> std::convertible_to<int>;
+  { p.symmetric_move(move, k) } -> std::convertible_to<int>;
+  { p.view(s) } -> std::convertible_to<int>;
+};
+
 /// A code as 64 well mixed bits.
 template <class Code>
 uint64_t hash_of(const Code& code) {
@@ -193,6 +203,15 @@ struct PuzzleEnv {
   void observe(const Code& code, std::span<float> out) const { puzzle.observe(code, out); }
   int64_t hot_count() const requires HotPuzzle<P> { return puzzle.hot_count(); }
   void hot(const Code& code, std::span<int32_t> out) const requires HotPuzzle<P> { puzzle.hot(code, out); }
+  int64_t action_in_view(const Code& code, int64_t action) const requires TurnedPuzzle<P> {
+    return puzzle.symmetric_move(static_cast<int>(action), puzzle.view(code));
+  }
+  int64_t action_of_view(const Code& code, int64_t seen) const requires TurnedPuzzle<P> {
+    const int k = puzzle.view(code);
+    int64_t action = 0;
+    while (puzzle.symmetric_move(static_cast<int>(action), k) != seen) action++;
+    return action;
+  }
   double potential(const Code& code) const requires requires(const P p, const Code c) { p.potential(c); }
   { return puzzle.potential(code); }
   /// A checkpoint keeps the episode. The puzzle and how deep episodes begin are whoever's who goes on.

@@ -29,8 +29,10 @@ CubeEncoding encoding_of(const Settings& s) {
   const std::string& text = s.text("encoding");
   if (text == "facelets") return CubeEncoding::kFacelets;
   if (text == "cubies") return CubeEncoding::kCubies;
-  if (text != "canonical") s.fail("encoding", "\"encoding\" is \"facelets\", \"cubies\" or \"canonical\"");
-  return CubeEncoding::kCanonical;
+  if (text == "canonical") return CubeEncoding::kCanonical;
+  if (text == "turned" && s.type() == "cube2") return CubeEncoding::kTurned;
+  s.fail("encoding", s.type() == "cube2" ? "\"encoding\" is \"facelets\", \"cubies\", \"turned\" or \"canonical\""
+                                         : "\"encoding\" is \"facelets\", \"cubies\" or \"canonical\"");
 }
 
 PuzzleEnv<Cube2> at_depth(PuzzleEnv<Cube2> env, double depth) {

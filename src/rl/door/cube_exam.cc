@@ -86,10 +86,13 @@ DistanceTable follow_moves(const Cube2& cube, std::span<const uint8_t> move_of) 
 }
 
 std::vector<uint8_t> moves_of_actions(const Cube2& cube, QNet& net) {
+  const PuzzleEnv<Cube2> env{.puzzle = cube};
   std::vector<uint8_t> moves(Cube2::kStates);
   for_all_states(cube, net, true, [&](size_t first, size_t n, const Tensor& best) {
     const int64_t* action = best.data<int64_t>();
-    for (size_t i = 0; i < n; i++) moves[first + i] = static_cast<uint8_t>(action[i]);
+    for (size_t i = 0; i < n; i++)
+      moves[first + i] =
+          static_cast<uint8_t>(env.action_of_view(cube.state(static_cast<uint32_t>(first + i)), action[i]));
   });
   return moves;
 }

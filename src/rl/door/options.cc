@@ -83,8 +83,9 @@ const Choice kCube2{
     "cube2",
     "the 2 x 2 x 2 cube, six quarter turns",
     {{"encoding", Kind::kText, "\"facelets\"",
-      "what the network sees: facelets (24 of 144), cubies (7 of 147), or canonical: cubies, the same for symmetric "
-      "states (values only)"},
+      "what the network sees: facelets (24 of 144), cubies (7 of 147), turned: cubies, the same for a cube that is "
+      "turned "
+      "or mirrored as a whole, or canonical: for its inverse, too (values only)"},
      {"depth", Kind::kNumber, "4.0", "of dqn: random turns that an episode begins with, at first (3.4: 3 or 4)", 1,
       100},
      {"depth_end", Kind::kNumber, "4.0", "of dqn: and at last; it grows whenever enough are solved", 1, 100},
