@@ -52,8 +52,9 @@ TEST(Tensor, CopiesShareAndTheLastOneFrees) {
     a = Tensor();
     c = d.view(d.raw(), {10, 10}, {100, 1});
     EXPECT_EQ(d.storage()->references, 2);
-    d = d;
-    d = std::move(d);
+    Tensor& self = d;  // by another name: compilers warn of what is meant here
+    d = self;
+    d = std::move(self);
     EXPECT_TRUE(d.defined());
     EXPECT_GT(memory_stats().bytes_in_use, before);
   }
