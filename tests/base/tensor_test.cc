@@ -46,7 +46,7 @@ TEST(Tensor, CopiesShareAndTheLastOneFrees) {
     EXPECT_EQ(a.storage()->references, 3);
     EXPECT_TRUE(a.shares_storage(c));
     Tensor d = std::move(b);
-    EXPECT_FALSE(b.defined());
+    EXPECT_FALSE(b.defined());  // NOLINT(bugprone-use-after-move): what is left behind is looked at
     EXPECT_EQ(b.numel(), 0);
     EXPECT_EQ(a.storage()->references, 3);
     a = Tensor();

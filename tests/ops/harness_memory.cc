@@ -8,8 +8,9 @@
 
 #include "ingot/base/error.h"
 #include "tests/ops/harness.h"
+#include "tests/sanitized.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if INGOT_SANITIZED
 // Debian's GCC has the function but not the header that declares it.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, size_t),
                                                          void (*on_free)(const volatile void*));
@@ -172,7 +173,7 @@ std::vector<Tensor> tensors_of(const std::vector<Placed>& placed) {
   return result;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if INGOT_SANITIZED
 namespace {
 [[maybe_unused]] const int hooks = __sanitizer_install_malloc_and_free_hooks(
     [](const volatile void*, size_t) { malloc_count.fetch_add(1, std::memory_order_relaxed); },
@@ -183,7 +184,7 @@ namespace {
 }  // namespace ingot::harness
 
 // The program's own malloc stands in front of the C library's, for every library of the process.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !INGOT_SANITIZED
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
