@@ -10,11 +10,13 @@
 #include "tests/ops/harness.h"
 #include "tests/sanitized.h"
 
+// NOLINTBEGIN(readability-identifier-naming): names of the C library and of the sanitizers
 #if INGOT_SANITIZED
 // Debian's GCC has the function but not the header that declares it.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, size_t),
                                                          void (*on_free)(const volatile void*));
 #endif
+// NOLINTEND(readability-identifier-naming)
 
 namespace ingot::harness {
 namespace {
@@ -186,10 +188,12 @@ namespace {
 // The program's own malloc stands in front of the C library's, for every library of the process.
 #if !INGOT_SANITIZED
 extern "C" {
+// NOLINTBEGIN(readability-identifier-naming)
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
+// NOLINTEND(readability-identifier-naming)
 
 void* malloc(size_t bytes) {
   ingot::harness::malloc_count.fetch_add(1, std::memory_order_relaxed);
