@@ -165,12 +165,14 @@ bool PlacedCase::allowed() const {
 std::vector<Placed> destinations(const Case& c, Layout layout) {
   const Specs specs = infer(c);
   std::vector<Placed> result;
+  result.reserve(static_cast<size_t>(specs.count));
   for (int i = 0; i < specs.count; i++) result.emplace_back(specs.of[i].dtype, specs.of[i].shape, layout);
   return result;
 }
 
 std::vector<Tensor> tensors_of(const std::vector<Placed>& placed) {
   std::vector<Tensor> result;
+  result.reserve(placed.size());
   for (const Placed& p : placed) result.push_back(p.tensor());
   return result;
 }
