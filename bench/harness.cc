@@ -131,7 +131,8 @@ void Suite::compare(const std::string& label, const std::function<void()>& ingot
   std::fflush(stdout);
 }
 
-void Suite::record(const std::string& label, double micros, const Amount& amount) {
+void Suite::record(const std::string& label, double micros, const Amount& amount,
+                   const std::map<std::string, double>& peers) {
   nlohmann::json row{{"suite", name_}, {"case", label}, {"threads", current_threads_}, {"ingot_us", micros}};
   char note[64] = "";
   if (amount.count > 0) {
@@ -139,9 +140,20 @@ void Suite::record(const std::string& label, double micros, const Amount& amount
     row.update({{"per_second", per_second}, {"unit", amount.unit}});
     std::snprintf(note, sizeof note, "  %s %s/s", format_count(per_second).c_str(), amount.unit.c_str());
   }
-  std::printf("%-44s %7d %11.3f%s\n", label.c_str(), current_threads_, micros, note);
+  if (peers.empty()) {
+    std::printf("%-44s %7d %11.3f%s\n", label.c_str(), current_threads_, micros, note);
+    rows_.push_back(row);
+  }
+  for (const auto& [peer, peer_micros] : peers) {
+    const double ratio = peer_micros / micros;
+    std::printf("%-44s %7d %11.3f  %-9s %11.3f %7.2f%s\n", label.c_str(), current_threads_, micros, peer.c_str(),
+                peer_micros, ratio, note);
+    row.update({{"peer", peer}, {"peer_us", peer_micros}, {"ratio", ratio}});
+    rows_.push_back(row);
+    auto [at, fresh] = worst_.try_emplace({current_threads_, label}, ratio);
+    if (!fresh) at->second = std::min(at->second, ratio);
+  }
   std::fflush(stdout);
-  rows_.push_back(row);
 }
 
 Suite::~Suite() {

@@ -51,8 +51,9 @@ class Suite {
   void compare(const std::string& label, const std::function<void()>& ingot, const std::vector<Contender>& peers = {},
                const Amount& amount = {});
 
-  /// A case without peers that its suite has timed itself, because what prepares a run must not count.
-  void record(const std::string& label, double micros, const Amount& amount = {});
+  /// A case that its suite has timed itself, because what prepares a run must not count; and so its peers, in microseconds.
+  void record(const std::string& label, double micros, const Amount& amount = {},
+              const std::map<std::string, double>& peers = {});
 
  private:
   std::string name_;

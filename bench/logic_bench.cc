@@ -7,7 +7,10 @@
 #include "harness.h"
 #include "ingot/graph/grad.h"
 #include "ingot/graph/plan.h"
+#include "ingot/logic/addition.h"
 #include "ingot/logic/algebra.h"
+#include "ingot/logic/fixpoint.h"
+#include "ingot/logic/theory.h"
 #include "ingot/logic/truth.h"
 #include "ingot/ops/contraction_order.h"
 #include "ingot/ops/ops.h"
@@ -114,6 +117,39 @@ void products(bench::Suite& s) {
   }
 }
 
+// The rules of sums of written numbers, from what a network says of the digits to the gradients by that: batches of 64.
+void sums(bench::Suite& s) {
+  constexpr int64_t kBatch = 64;
+  for (const int64_t digits : {1, 2, 4, 8}) {
+    Theory theory = Theory::parse(addition_program(digits, 1, 10));
+    theory.network("net", [](Tensors xs) { return xs[0]; });
+    Tensor values = Tensor::empty({kBatch}, kI64);
+    for (int64_t i = 0; i < kBatch; i++) values.at<int64_t>({i}) = i % 19;
+    const Tensor logits = normal({kBatch, 2 * digits, 1, 10}, 1), written = written_digits(values, digits);
+    Plan plan = compile(
+        [&](const Tensor& x, const Tensor& w) {
+          data::Batch batch;
+          batch.set("pictures", x), batch.set("written", w);
+          const Tensor loss = theory.results(batch)[0].tensor;
+          return std::vector<Tensor>{loss, gradients(loss, {x})[0]};
+        },
+        {{kBatch, 2 * digits, 1, 10}, {kBatch, digits + 1, 10}});
+    s.compare("sum-rules-" + std::to_string(digits), [&] { plan.run(logits, written); });
+  }
+}
+
+// Who reaches whom among 200 by the best proof: a recursion as one step of a plan, and with its gradient.
+void fixpoints(bench::Suite& s) {
+  const Tensor edges = multiply(to(bernoulli({200, 200}, 1, 0.01), kF32), uniform({200, 200}, 2, 0.5, 0.95));
+  const auto reach = [](const Tensor& e) {
+    return fixpoint([&](const Tensor& x) { return contract({x, e}, "xy,yz->xz", "max-product"); }, e, "max-product");
+  };
+  Plan forward = compile(reach, {{200, 200}});
+  Plan learn = compile([&](const Tensor& e) { return gradients(sum(reach(e)), {e})[0]; }, {{200, 200}});
+  s.compare("fixpoint-200", [&] { forward.run(edges); });
+  s.compare("fixpoint-200-grad", [&] { learn.run(edges); });
+}
+
 }  // namespace
 }  // namespace ingot
 
@@ -126,6 +162,8 @@ int main(int argc, char** argv) {
     connectives(suite);
     boolean_product(suite);
     products(suite);
+    sums(suite);
+    fixpoints(suite);
     if (threads == 1) orders(suite);
   }
 }

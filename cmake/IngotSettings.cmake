@@ -9,7 +9,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 find_program(INGOT_CCACHE ccache)
-if(INGOT_CCACHE AND PROJECT_IS_TOP_LEVEL)
+if(INGOT_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT INGOT_FIRST_LOOK)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${INGOT_CCACHE})
 endif()
 
@@ -62,31 +62,36 @@ if(INGOT_SANITIZE)
   target_link_options(ingot_flags INTERFACE -fsanitize=${INGOT_SANITIZE})
 endif()
 
-# ingot_precompile(TARGET ROOM): half of what the compiler reads is the standard library, and for rooms that write text, fmt. They are
-# read once per level of optimisation, which GCC takes from the precompiled headers whatever the source's own flags say: sources of
-# another level than their room's go without. None of our own headers is among them: GCC knows a `#pragma once` by the file's date, and
-# ccache brings precompiled headers from other checkouts, where the dates differ.
-function(ingot_precompile target room)
+# ingot_precompile(TARGET ROOM LEVEL): half of what the compiler reads is the standard library, and for rooms that write text, fmt. They
+# are read once per level of optimisation, which GCC takes from the precompiled headers whatever the source's own flags say: sources of
+# another level than their room's go without. The first room of a level keeps them for the others; a program is compiled in another way
+# than a library and has its own. None of our own headers is among them, but for a first look, which does without ccache: GCC knows a
+# `#pragma once` by the file's date, and ccache brings precompiled headers from other checkouts, where the dates differ.
+function(ingot_precompile target room level)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR INGOT_LTO OR room STREQUAL "kernels")
     return()
   endif()
-  if(room MATCHES "^(recipe|cli)$")
-    target_precompile_headers(${target} PRIVATE ${INGOT_STANDARD_HEADERS} <fmt/format.h>)
-  elseif(room MATCHES "_door$")
-    target_precompile_headers(${target} REUSE_FROM ingot_recipe)
-  elseif(room MATCHES "^(base|data)$")
-    target_precompile_headers(${target} PRIVATE ${INGOT_STANDARD_HEADERS})
-  elseif(room STREQUAL "nn")
-    target_precompile_headers(${target} REUSE_FROM ingot_data)
+  set(headers <algorithm> <array> <atomic> <cmath> <cstring> <functional> <limits> <memory> <optional> <span> <string> <unordered_map>
+              <vector>)
+  set(kept_as ${level})
+  if(room MATCHES "^(recipe|cli)$|_door$")
+    list(APPEND headers <fmt/format.h>)
+    string(APPEND kept_as "_fmt")
+    if(INGOT_FIRST_LOOK)
+      list(APPEND headers ${PROJECT_SOURCE_DIR}/include/ingot/ingot.h)
+    endif()
+  endif()
+  get_property(keeper GLOBAL PROPERTY INGOT_PRECOMPILED_${kept_as})
+  if(keeper AND NOT room STREQUAL "cli")
+    target_precompile_headers(${target} REUSE_FROM ${keeper})
   else()
-    target_precompile_headers(${target} REUSE_FROM ingot_base)
+    target_precompile_headers(${target} PRIVATE ${headers})
+    set_property(GLOBAL PROPERTY INGOT_PRECOMPILED_${kept_as} ${target})
   endif()
   # The first lets ccache look inside. In precompiled headers GCC 12 no longer knows the standard library for a system's, and warns
   # falsely of "text" + std::string.
   target_compile_options(${target} PRIVATE -fpch-preprocess -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
 endfunction()
-set(INGOT_STANDARD_HEADERS <algorithm> <array> <atomic> <cmath> <cstring> <functional> <limits> <memory> <optional> <span>
-                           <string> <unordered_map> <vector>)
 
 # ingot_room(NAME [LEFT...]): an object library of src/NAME/*.cc that may use the rooms to its left. The door of a system,
 # SYSTEM_door, is src/SYSTEM/door.
@@ -102,7 +107,7 @@ function(ingot_room name)
     list(APPEND sources ${interpreter_sources})
   endif()
   if(name STREQUAL "logic")
-    file(GLOB tensor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/logic/tensor/*.cc)
+    file(GLOB tensor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/logic/tensor/*.cc ${PROJECT_SOURCE_DIR}/src/logic/theory/*.cc)
     list(APPEND sources ${tensor_sources})
   endif()
   add_library(ingot_${name} OBJECT ${sources})
@@ -113,7 +118,6 @@ function(ingot_room name)
     target_sources(ingot_${name} PRIVATE ${table})
   endif()
   target_link_libraries(ingot_${name} PUBLIC ingot_settings Threads::Threads)
-  ingot_precompile(ingot_${name} ${name})
   set_target_properties(ingot_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)  # INGOT_API shows
   # The loops that count are compiled per SIMD target, and reached through pointers: link-time optimisation could only compile
   # them twice. The rest need not be unrolled, what runs once per plan had better be small, and what hardly ever runs (and the JSON
@@ -122,16 +126,22 @@ function(ingot_room name)
     target_compile_options(ingot_${name} PRIVATE -fsanitize=fuzzer-no-link)  # shows the fuzzer where it has been
   endif()
   string(REGEX MATCH "-O[0-9a-z]*" loops_level "${CMAKE_CXX_FLAGS_RELEASE}")
+  if(INGOT_FIRST_LOOK)
+    set(loops_level -O2)
+  endif()
   set(room_level -O2)
   if(name STREQUAL "kernels")
     set(room_level ${loops_level})
+  elseif(INGOT_FIRST_LOOK AND name MATCHES "^(base|gates|rl|logic)$|_door$")
+    set(room_level -O1)  # loops of their own: turns, circuits, joins
   elseif(INGOT_FIRST_LOOK)
-    set(room_level -O1)
+    set(room_level -O0)
   elseif(name MATCHES "^(data|nn)$")
     set(room_level -Os)
   elseif(name MATCHES "^recipe$|_door$")
     set(room_level -O1)
   endif()
+  ingot_precompile(ingot_${name} ${name} ${room_level})
   target_compile_options(ingot_${name} PRIVATE $<$<CONFIG:Release>:${room_level}>)
   foreach(source ${sources})
     file(STRINGS ${source} per_target REGEX "foreach_target\\.h")

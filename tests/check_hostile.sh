@@ -54,6 +54,19 @@ report = false
 TOML
 "$ingot" train small.toml --out small --quiet
 
+echo "--- numbers that are none, in what is trained on and in what is tested with; folders and layers that do not fit"
+printf 'a,b,y\n1,nan,2\n2,3,4\n1,2,3\n' >unknown.csv
+printf 'a,b,y\n1,2,2\n2,3,4\n1,2,3\n' >known.csv
+ends 8 "the inputs hold numbers that are not finite" train table.toml --set data.file=unknown.csv
+ends 8 "the inputs hold numbers that are not finite" train table.toml --set data.file=known.csv --set data.test_file=unknown.csv
+printf 'a,b,y\n1,2,inf\n2,3,4\n1,2,3\n' >unknown.csv
+ends 8 "the targets hold numbers that are not finite" train table.toml --set data.file=known.csv --set data.test_file=unknown.csv
+"$ingot" train table.toml --set data.file=known.csv --out known --quiet
+ends 8 "not finite" eval known --set data.file=unknown.csv
+mkdir empty
+ends 4 "has no subfolders" train small.toml --set 'data={type="png_folder",folder="empty"}'
+ends 5 "LSTM: x is [2, 1, 8, 8] — it must be" train small.toml --set 'model.layers=[{type="lstm",hidden=4},{type="linear"}]'
+
 echo "--- what one can do"
 "$ingot" >out.txt
 grep -q "train " out.txt && grep -q "For instance" out.txt || fail "ingot alone"

@@ -79,6 +79,16 @@ printf '0.5 :: p(1). q(x) <- p(x). output q.\n' >"$work/coin.rules"
 "$ingot" logic run "$work/coin.rules" -D "$work"
 [ "$(cat "$work/q.csv")" = '1,0.5' ] || fail "q.csv is $(cat "$work/q.csv")"
 
+mentions 'ancestor(ann, x)?' "$ingot" logic learn embedding.theory
+mentions '  1.0000  x = dan' "$ingot" logic learn embedding.theory --query 'ancestor(ann, x)'
+printf 'rel p. param rel q. 0.5 :: p. assert known: p -> q. assert not q or q. q?\n' >"$work/small.theory"
+"$ingot" logic learn "$work/small.theory" --steps 300 >"$work/shown"
+grep -q '^0.9[0-9]*  known$' "$work/shown" || fail "small.theory: $(cat "$work/shown")"
+exits 2 "$ingot" logic learn "$work/small.theory" --query 'r?'
+mentions 'question:1:1: nothing says what "r" is' "$ingot" logic learn "$work/small.theory" --query 'r'
+exits 2 "$ingot" logic learn game.theory --query 'x'
+mentions "ingot logic learn" "$ingot" logic run "$work/small.theory"
+
 printf 'p(x) <- q(x).\n' >"$work/wrong.rules"
 exits 2 "$ingot" logic run "$work/wrong.rules"
 mentions 'wrong.rules:1:9: nothing says what "q" is' "$ingot" logic run "$work/wrong.rules"

@@ -16,7 +16,7 @@ RUNS = {
                   "agent.shaping=0.5", "network.hidden=[64, 32]", "environment.depth_when=0.3", "train.exam_episodes=10"],
     "mountaincar": ["agent.environments=4", "agent.prioritised=true", "agent.bonus=0.05", "network.hidden=[32]", "train.exam_episodes=10"],
 }
-CLOCKED = ("seconds", "samples_per_second", "charts/SPS")
+CLOCKED = ("seconds", "samples_per_second", "charts/SPS", "charts/UPS")
 
 
 def command(recipe, steps, folder):

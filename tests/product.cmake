@@ -13,11 +13,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 if(INGOT_SHARED)
+  set(all_systems OFF)
+  if(INGOT_GATES AND INGOT_RL AND INGOT_LOGIC AND INGOT_RECIPE)
+    set(all_systems ON)
+  endif()
   add_test(NAME product/size COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_size.sh $<TARGET_FILE:ingot_shared> 6100000)
   add_test(NAME product/consumer
-           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/consumer ${CMAKE_CXX_COMPILER} ${INGOT_IO} ${INGOT_RL} ${INGOT_RECIPE})
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/consumer ${CMAKE_CXX_COMPILER} ${INGOT_IO} ${INGOT_RL} ${INGOT_RECIPE} ${all_systems})
   set_tests_properties(product/size product/consumer PROPERTIES LABELS fast TIMEOUT 600)
-  if(INGOT_GATES AND INGOT_RL AND INGOT_LOGIC AND INGOT_RECIPE)  # with all libraries there are
+  if(all_systems)
     ingot_product_test(exports fast 120 check_exports.py ${PROJECT_SOURCE_DIR}/include $<TARGET_FILE:ingot_shared> $<TARGET_FILE:ingot_io_shared>
                        $<TARGET_FILE:ingot_gates_shared> $<TARGET_FILE:ingot_rl_shared> $<TARGET_FILE:ingot_logic_shared> $<TARGET_FILE:ingot_recipe_shared>
                        $<TARGET_FILE:ingot_gates_door_shared> $<TARGET_FILE:ingot_rl_door_shared> $<TARGET_FILE:ingot_logic_door_shared>)
@@ -37,6 +41,8 @@ if(INGOT_CLI)
   endif()
   if(INGOT_LOGIC)
     ingot_product_test(logic fast 120 check_logic_program.sh $<TARGET_FILE:ingot>)
+    ingot_product_test(logic_terminal fast 120 check_logic_terminal.py $<TARGET_FILE:ingot>)
+    ingot_product_test(logic_memory fast 300 check_logic_memory.py $<TARGET_FILE:ingot>)
     ingot_product_test(logic_random fast 300 check_logic.py $<TARGET_FILE:ingot> 200)
     ingot_product_test(logic_worlds fast 300 check_logic_worlds.py $<TARGET_FILE:ingot> 60)
     ingot_product_test(logic_worlds_1000 slow 3600 check_logic_worlds.py $<TARGET_FILE:ingot> 1000 1000)
@@ -61,10 +67,12 @@ find_program(INGOT_QEMU qemu-aarch64)
 if(INGOT_CROSS_CXX AND INGOT_QEMU)
   add_test(NAME aarch64/build WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
            COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/build_aarch64.sh ${PROJECT_BINARY_DIR}/aarch64)
-  add_test(NAME aarch64/tests COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${PROJECT_BINARY_DIR}/aarch64 -L fast --output-on-failure --no-label-summary)
+  cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+  add_test(NAME aarch64/tests
+           COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${PROJECT_BINARY_DIR}/aarch64 -L fast -j ${cores} --output-on-failure --no-label-summary)
   set_tests_properties(aarch64/build PROPERTIES FIXTURES_SETUP aarch64)
   set_tests_properties(aarch64/tests PROPERTIES FIXTURES_REQUIRED aarch64)
-  set_tests_properties(aarch64/build aarch64/tests PROPERTIES LABELS slow TIMEOUT 3600)
+  set_tests_properties(aarch64/build aarch64/tests PROPERTIES LABELS slow TIMEOUT 3600 PROCESSORS ${cores})
 endif()
 
 # And every reader of files against a fuzzer, for a minute each.

@@ -10,14 +10,14 @@ BUDGET = {
     "base": 4200,
     "kernels": 11000,
     "ops": 13200,
-    "graph": 10800,
+    "graph": 10900,
     "data": 1500,
     "nn": 5200,
     "io": 2700,
     "gates": 9700,
     "rl": 9000,
-    "logic": 12000,
-    "recipe": 7300,
+    "logic": 15400,
+    "recipe": 7700,
     "cli": 2500,
 }
 

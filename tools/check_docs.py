@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-IDS = [f"{letter}{i}" for letter, count in (("T", 6), ("L", 7), ("G", 8), ("R", 4), ("C", 5), ("E", 3)) for i in range(1, count + 1)]
+LISTED = (("T", 6), ("L", 7), ("G", 11), ("R", 5), ("C", 5), ("E", 5), ("X", 4), ("M", 2))
+IDS = [f"{letter}{i}" for letter, count in LISTED for i in range(1, count + 1)]
 LONG = 800  # lines
 
 ROW = re.compile(r"^\| ([A-Z]\d+) \| (.*?) \| (.*?) \|$", re.M)

@@ -23,7 +23,8 @@ LEFT["cli"] = set(LEFT) | {"everything"}
 
 # Words of a system, which only it may say: what it means by them is known behind its door. (Its ops are told apart by file.)
 WORDS_OF = {"gates": re.compile(r"\b(?:automat(?:on|a)|cellular|boards?|restarts|attempts?|squared_error_sum|gate_network|circuits?)\b", re.I),
-            "rl": re.compile(r"\b(?:episodes?|puzzles?|scrambles?|facelets?|replay|autoreset|cubies?)\b", re.I)}
+            "rl": re.compile(r"\b(?:episodes?|puzzles?|scrambles?|facelets?|replay|autoreset|cubies?|agents?|stickers?)\b", re.I),
+            "logic": re.compile(r"\b(?:datalog|souffl[eé]|stratum|strata|semi-naive|predicates?)\b", re.I)}
 SAYS_ANYWAY = {"gates.h"}
 
 # What kernels may not even reach through other headers, and may not write.

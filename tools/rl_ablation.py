@@ -32,6 +32,7 @@ SWITCHES = {
     "double": ({"agent.double": True}, {"agent.double": False}, None),
     "dueling": ({"network.dueling": True}, {"network.dueling": False}, None),
     "n_step": ({}, {"agent.n_step": 1}, None),
+    "all_actions": ({"agent.all_actions": True, "agent.n_step": 1}, {"agent.all_actions": False, "agent.n_step": 1}, CUBE),
     "prioritised": ({"agent.prioritised": True}, {"agent.prioritised": False}, None),
     "layer_norm": ({"network.layer_norm": True}, {"network.layer_norm": False}, None),
     "huber": ({"agent.huber": True}, {"agent.huber": False}, None),

@@ -228,7 +228,8 @@ void Tensor::check_value_count(size_t count, const Dims& shape) {
 
 int64_t Tensor::element_offset(const Dims& index) const {
   if (index.size() != rank())
-    throw Error("at: index " + to_string(index) + " for shape " + to_string(shape_) + " — give one number per axis");
+    throw Error(ErrorKind::kShape,
+                "at: index " + to_string(index) + " for shape " + to_string(shape_) + " — give one number per axis");
   int64_t offset = 0;
   for (int i = 0; i < index.size(); i++) {
     if (index[i] < 0 || index[i] >= shape_[i])

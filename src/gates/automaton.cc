@@ -84,8 +84,8 @@ void Automaton::parts(nn::Parts& p) {
 
 Tensor Automaton::rollout(const Tensor& state, int64_t steps) {
   if (state.rank() != 4 || state.size(1) != options_.channels)
-    throw Error("Automaton: a state of " + to_string(state.shape()) + " — it must be [batch, " +
-                std::to_string(options_.channels) + ", height, width]");
+    throw Error(ErrorKind::kShape, "Automaton: a state of " + to_string(state.shape()) + " — it must be [batch, " +
+                                       std::to_string(options_.channels) + ", height, width]");
   Tensor fire;
   if (options_.fire_rate < 1) {
     const nn::RandomSource source = nn::next_random();

@@ -196,8 +196,8 @@ void GateNetwork::parts(nn::Parts& p) {
 
 Tensor GateNetwork::forward(const Tensor& x) {
   if (x.rank() != 2 || x.size(1) != in_)
-    throw Error("GateNetwork: an input of " + to_string(x.shape()) + " — it must be [batch, " + std::to_string(in_) +
-                "]");
+    throw Error(ErrorKind::kShape, "GateNetwork: an input of " + to_string(x.shape()) + " — it must be [batch, " +
+                                       std::to_string(in_) + "]");
   return gate_network(x, gates.coefficients(), wires_, out_);
 }
 
@@ -211,8 +211,8 @@ GroupSum::GroupSum(int64_t classes, double tau) : classes_(classes), tau_(tau) {
 
 Tensor GroupSum::forward(const Tensor& x) {
   if (x.rank() != 2 || x.size(1) % classes_ != 0)
-    throw Error("GroupSum: an input of " + to_string(x.shape()) + " — it must be [batch, n] with n a multiple of " +
-                std::to_string(classes_));
+    throw Error(ErrorKind::kShape, "GroupSum: an input of " + to_string(x.shape()) +
+                                       " — it must be [batch, n] with n a multiple of " + std::to_string(classes_));
   return multiply(sum(reshape(x, {x.size(0), classes_, x.size(1) / classes_}), {2}), 1 / tau_);
 }
 
@@ -220,8 +220,9 @@ nn::Loss squared_error_sum() {
   return {"squared_error_sum",
           [](const Tensor& result, const Tensor& target) {
             if (result.rank() < 2 || target.rank() != result.rank() || target.size(1) > result.size(1))
-              throw Error("squared_error_sum: a result of " + to_string(result.shape()) + " and a target of " +
-                          to_string(target.shape()) + " — the target has the first channels of the result");
+              throw Error(ErrorKind::kShape, "squared_error_sum: a result of " + to_string(result.shape()) +
+                                                 " and a target of " + to_string(target.shape()) +
+                                                 " — the target has the first channels of the result");
             return sum(square(subtract(slice(result, 1, 0, target.size(1)), target)));
           },
           kF32};

@@ -157,8 +157,8 @@ Tensor LearnedNetwork::mixtures() {
 
 Tensor LearnedNetwork::forward(const Tensor& x) {
   if (x.rank() != 2 || x.size(1) != in_)
-    throw Error("LearnedNetwork: an input of " + to_string(x.shape()) + " — it must be [batch, " + std::to_string(in_) +
-                "]");
+    throw Error(ErrorKind::kShape, "LearnedNetwork: an input of " + to_string(x.shape()) + " — it must be [batch, " +
+                                       std::to_string(in_) + "]");
   return gate_network(x, concat({gates.coefficients(), mixtures()}, 0), wires_, out_);
 }
 

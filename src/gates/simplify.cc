@@ -66,8 +66,9 @@ class Passes {
     if (options_.prove) {
       const Proof proof = prove(result_.circuit, after, {});
       if (!proof.equal)
-        throw Error(std::string("simplify: the pass \"") + name + "\" changed the circuit (" + proof.method +
-                    ") — this is a mistake of ours; please report it with the circuit");
+        throw Error(ErrorKind::kInternal, std::string("simplify: the pass \"") + name + "\" changed the circuit (" +
+                                              proof.method +
+                                              ") — this is a mistake of ours; please report it with the circuit");
       pass.proof = proof.method;
     }
     pass.seconds = seconds_since(start);

@@ -5,24 +5,25 @@
 #include <string>
 #include <utility>
 
+#include "graph/memory_plan.h"
 #include "graph/passes.h"
+#include "ingot/base/numbers.h"
 #include "ingot/base/simd.h"
 
 namespace ingot::graph {
 namespace {
 
-size_t round_up(size_t n) { return (n + 63) / 64 * 64; }
-
 // Inputs that the body reads where they are must be contiguous; the others get a copy before the first round.
 LoopLayout lay_out(const Program& body, size_t carried, int threads, const auto& is_contiguous) {
   LoopLayout l;
-  l.outputs = round_up(body.arena_bytes);
-  size_t at = l.outputs + round_up(body.output_bytes);
+  l.outputs = round_up(body.arena_bytes, kAlignment);
+  size_t at = l.outputs + round_up(body.output_bytes, kAlignment);
   for (size_t i = 0; i < body.inputs.size(); i++) {
     const bool staged = i >= carried && !is_contiguous(i);
     l.staged.push_back(staged ? static_cast<int64_t>(at) : -1);
     if (staged)
-      at += round_up(static_cast<size_t>(element_count(body.inputs[i].shape)) * size_of(body.inputs[i].dtype));
+      at += round_up(static_cast<size_t>(element_count(body.inputs[i].shape)) * size_of(body.inputs[i].dtype),
+                     kAlignment);
   }
   l.marks = at;
   l.bytes = at + LoopLayout::kMark * static_cast<size_t>(threads);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "graph/cpu/fold_kernel.h"
 #include "graph/cpu/kernel.h"
+#include "graph/fold_layout.h"
 #include "graph/loop_record.h"
 #include "graph/order.h"
 #include "graph/placement.h"

@@ -5,11 +5,10 @@
 #include <numeric>
 #include <set>
 
+#include "ingot/base/numbers.h"
+
 namespace ingot::graph {
 namespace {
-
-constexpr size_t kAlignment = 64;
-size_t round_up(size_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
 
 // How many pairs of lifetimes are looked at in one go: some milliseconds.
 constexpr size_t kMostPairs = 8'000'000;
@@ -73,7 +72,7 @@ class Placement {
     size_t arena = 0;
     for (const int i : order) {
       const Lifetime& l = all_[static_cast<size_t>(i)];
-      const size_t need = round_up(l.bytes);
+      const size_t need = round_up(l.bytes, kAlignment);
       if (need == 0) continue;
       size_t end = 0, best = SIZE_MAX, best_gap = SIZE_MAX;
       for (const int k : placed_) {  // by ascending offset
@@ -81,7 +80,7 @@ class Placement {
         if (other.last < l.first || l.last < other.first) continue;
         const size_t at = offsets_[static_cast<size_t>(k)];
         if (at >= end + need && at - end < best_gap) best = end, best_gap = at - end;
-        end = std::max(end, at + round_up(other.bytes));
+        end = std::max(end, at + round_up(other.bytes, kAlignment));
       }
       const size_t chosen = best == SIZE_MAX ? end : best;
       offsets_[static_cast<size_t>(i)] = chosen;
@@ -109,10 +108,10 @@ class Placement {
     size_t most = 0, ended = 0;
     for (const int i : starts) {
       for (; end(ends[ended]) < begin(i); ended++)
-        arena.give_back(offsets_[static_cast<size_t>(ends[ended])], round_up(of(ends[ended]).bytes));
-      const size_t at = arena.take(round_up(of(i).bytes));
+        arena.give_back(offsets_[static_cast<size_t>(ends[ended])], round_up(of(ends[ended]).bytes, kAlignment));
+      const size_t at = arena.take(round_up(of(i).bytes, kAlignment));
       offsets_[static_cast<size_t>(i)] = at;
-      most = std::max(most, at + round_up(of(i).bytes));
+      most = std::max(most, at + round_up(of(i).bytes, kAlignment));
     }
     return most;
   }
@@ -132,8 +131,8 @@ size_t peak_of(const std::vector<Lifetime>& all, std::vector<size_t>& at_step) {
   for (const Lifetime& l : all) steps = std::max(steps, l.last + 1);
   std::vector<int64_t> change(static_cast<size_t>(steps) + 1, 0);
   for (const Lifetime& l : all) {
-    change[static_cast<size_t>(l.first)] += static_cast<int64_t>(round_up(l.bytes));
-    change[static_cast<size_t>(l.last) + 1] -= static_cast<int64_t>(round_up(l.bytes));
+    change[static_cast<size_t>(l.first)] += static_cast<int64_t>(round_up(l.bytes, kAlignment));
+    change[static_cast<size_t>(l.last) + 1] -= static_cast<int64_t>(round_up(l.bytes, kAlignment));
   }
   int64_t now = 0, most = 0;
   for (int s = 0; s < steps; s++) {
@@ -174,7 +173,7 @@ void improve(const std::vector<Lifetime>& all, Placement& placement, std::vector
     std::vector<size_t> late;  // positions in the order of those that reach the top
     for (size_t i = 0; i < order.size(); i++) {
       const size_t k = static_cast<size_t>(order[i]);
-      if (all[k].bytes > 0 && plan.offsets[k] + round_up(all[k].bytes) == plan.bytes) late.push_back(i);
+      if (all[k].bytes > 0 && plan.offsets[k] + round_up(all[k].bytes, kAlignment) == plan.bytes) late.push_back(i);
     }
     if (late.empty() || late.back() == 0) return;
     state = state * 6364136223846793005u + 1442695040888963407u;

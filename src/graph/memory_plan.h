@@ -7,13 +7,15 @@
 
 namespace ingot::graph {
 
+inline constexpr size_t kAlignment = 64;  // of all offsets
+
 struct Lifetime {
   size_t bytes = 0;
   int first = 0, last = 0;  // steps, both included
 };
 
 struct MemoryPlan {
-  std::vector<size_t> offsets;  // multiples of 64
+  std::vector<size_t> offsets;  // multiples of kAlignment
   size_t bytes = 0;             // of the arena
   size_t live_peak = 0;         // the largest sum of sizes alive at once: no plan can do with less
 };

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "graph/cpu/fold_kernel.h"
+#include "graph/fold_layout.h"
 #include "graph/loop_record.h"
 #include "graph/memory_plan.h"
+#include "ingot/base/numbers.h"
 
 namespace ingot::graph {
 namespace {
-
-size_t round_up(size_t n) { return (n + 63) / 64 * 64; }
 
 size_t bytes_of(const Graph& graph, ValueId v) {
   const Tensor& s = graph.symbol(v);
@@ -30,7 +29,8 @@ class NeedsFinder {
     Steps& steps = needs_.steps;
     steps.bytes.resize(graph_.values.size());
     for (size_t v = 0; v < steps.bytes.size(); v++)
-      if (needs_.spaces[v] == Space::kArena) steps.bytes[v] = round_up(bytes_of(graph_, static_cast<ValueId>(v)));
+      if (needs_.spaces[v] == Space::kArena)
+        steps.bytes[v] = round_up(bytes_of(graph_, static_cast<ValueId>(v)), kAlignment);
     touched_by_.assign(graph_.values.size(), -1);
     for (size_t i = 0; i < groups_.size(); i++) {
       find_touched(static_cast<int>(i));
@@ -39,7 +39,7 @@ class NeedsFinder {
       steps.touched.close();
       steps.before.close();
       steps.shares.close();
-      steps.scratch.push_back(round_up(scratch_of(groups_[i])));
+      steps.scratch.push_back(round_up(scratch_of(groups_[i]), kAlignment));
     }
     return std::move(needs_);
   }
@@ -232,7 +232,7 @@ Placement place_values(const Graph& graph, const Needs& needs, std::span<const i
                                    shares(i), graph.symbol(v).dtype()});
     } else if (p.space == Space::kOutput) {
       p.offset = placement.output_bytes;
-      placement.output_bytes += round_up(bytes_of(graph, v));
+      placement.output_bytes += round_up(bytes_of(graph, v), kAlignment);
     }
     placement.places.push_back(p);
   }

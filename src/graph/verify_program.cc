@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/cpu/fold_kernel.h"
+#include "graph/fold_layout.h"
 #include "graph/graph.h"
 #include "graph/loop.h"
 #include "graph/schedule.h"

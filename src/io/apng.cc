@@ -33,7 +33,7 @@ std::string packed(const uint8_t* pixels, int64_t height, int64_t width) {
   std::string out(size, '\0');
   if (compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(rows.data()),
                 static_cast<uLong>(rows.size()), 9) != Z_OK)
-    throw Error("save_apng: zlib has no memory");
+    throw Error(ErrorKind::kMemory, "save_apng: zlib has no memory");
   out.resize(size);
   return out;
 }

@@ -163,8 +163,8 @@ std::string npy_header(const char* op, const Tensor& t) {
   const auto type =
       std::find_if(std::begin(kTypes), std::end(kTypes), [&](auto& each) { return each.dtype == t.dtype(); });
   if (type == std::end(kTypes))
-    throw Error(std::string(op) + ": NumPy has no " + name(t.dtype()) +
-                " — convert with to(x, kF32), or save as safetensors");
+    throw Error(ErrorKind::kType, std::string(op) + ": NumPy has no " + name(t.dtype()) +
+                                      " — convert with to(x, kF32), or save as safetensors");
   std::string text = std::string("{'descr': '") + type->name + "', 'fortran_order': False, 'shape': (";
   for (int i = 0; i < t.rank(); i++) {
     if (i > 0) text += ' ';

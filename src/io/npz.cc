@@ -202,7 +202,7 @@ std::string common_fields(const Entry& e) {
 std::string deflated(std::span<const std::byte> header, std::span<const std::byte> elements) {
   z_stream zlib = {};
   if (deflateInit2(&zlib, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw Error("save_npz: zlib has no memory");
+    throw Error(ErrorKind::kMemory, "save_npz: zlib has no memory");
   std::string out(deflateBound(&zlib, header.size() + elements.size()) + 1024, '\0');
   zlib.next_out = reinterpret_cast<Bytef*>(out.data());
   zlib.avail_out = static_cast<uInt>(std::min<size_t>(out.size(), UINT32_MAX));

@@ -108,7 +108,7 @@ class PngWriter {
     info_ = png_ != nullptr ? png_create_info_struct(png_) : nullptr;
     if (info_ == nullptr) {
       png_destroy_write_struct(&png_, nullptr);
-      throw Error("save_png: libpng has no memory");
+      throw Error(ErrorKind::kMemory, "save_png: libpng has no memory");
     }
   }
   ~PngWriter() { png_destroy_write_struct(&png_, &info_); }

@@ -19,7 +19,7 @@ std::vector<fs::path> sorted(const fs::path& folder, Wanted wanted) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
     if (!it->path().filename().string().starts_with('.') && wanted(*it)) found.push_back(it->path());
-  if (error) throw Error("load_png_folder: " + folder.string() + ": " + error.message());
+  if (error) throw Error(ErrorKind::kFile, "load_png_folder: " + folder.string() + ": " + error.message());
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -39,12 +39,13 @@ PictureFolder load_png_folder(const std::string& folder, const UnpackLimits& lim
   for (const fs::path& each : sorted(folder, [](const fs::directory_entry& entry) { return entry.is_directory(); })) {
     const std::vector<fs::path> pictures = sorted(each, is_png);
     if (pictures.empty())
-      throw Error("load_png_folder: " + each.string() + " has no .png files — remove it, or fill it");
+      throw Error(ErrorKind::kFile, "load_png_folder: " + each.string() + " has no .png files — remove it, or fill it");
     for (const fs::path& picture : pictures) files.emplace_back(picture, static_cast<int64_t>(result.classes.size()));
     result.classes.push_back(each.filename().string());
   }
   if (files.empty())
-    throw Error("load_png_folder: " + folder + " has no subfolders — pictures lie in " + folder + "/CLASS/NAME.png");
+    throw Error(ErrorKind::kFile,
+                "load_png_folder: " + folder + " has no subfolders — pictures lie in " + folder + "/CLASS/NAME.png");
 
   const int64_t n = static_cast<int64_t>(files.size());
   result.y = Tensor::empty({n}, kI64);
@@ -60,8 +61,9 @@ PictureFolder load_png_folder(const std::string& folder, const UnpackLimits& lim
       result.x = Tensor::empty(all, kU8);
     }
     if (picture.shape() != shape)
-      throw Error("load_png_folder: " + path.string() + " is " + to_string(picture.shape()) + ", but " +
-                  files[0].first.string() + " is " + to_string(shape) + " — all pictures must have one size");
+      throw Error(ErrorKind::kFile, "load_png_folder: " + path.string() + " is " + to_string(picture.shape()) +
+                                        ", but " + files[0].first.string() + " is " + to_string(shape) +
+                                        " — all pictures must have one size");
     std::memcpy(result.x.data<uint8_t>() + i * picture.numel(), picture.raw(), static_cast<size_t>(picture.numel()));
     result.y.data<int64_t>()[i] = label;
   }

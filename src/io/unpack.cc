@@ -26,7 +26,7 @@ uInt feed(z_stream& zlib, std::span<const std::byte>& left) {
 struct Inflater {
   z_stream zlib = {};
   explicit Inflater(int window) {
-    if (inflateInit2(&zlib, window) != Z_OK) throw Error("unpack: zlib has no memory");
+    if (inflateInit2(&zlib, window) != Z_OK) throw Error(ErrorKind::kMemory, "unpack: zlib has no memory");
   }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;

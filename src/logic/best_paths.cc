@@ -8,6 +8,7 @@ namespace ingot::logic {
 namespace {
 
 constexpr size_t kGroupsAtOnce = 64;
+constexpr uint64_t kPerReached = 16;
 
 // d, d + w, w + d, d + 1: what is added to d.
 bool added_to(const Term& t, int d, int& weight, int64_t& constant) {
@@ -112,6 +113,10 @@ class Labels {
     return true;
   }
 
+  // Bytes: of an edge; of a label and its places in the lists at their longest.
+  static constexpr uint64_t kPerEdge = 16, kPerNode = 8 + 4 + 3 * 16;
+  uint64_t nodes() const { return label_.size(); }
+
   void begin(uint32_t node, int64_t value) {
     if (improve(node, sign_ * value)) first_.emplace_back(sign_ * value, node);
   }
@@ -188,11 +193,15 @@ bool best_paths_of(const std::vector<const Rule*>& rules, int p, const Declarati
   return !paths.edges.empty();
 }
 
-bool complete_best_paths(const BestPaths& paths, const std::vector<Relation*>& relations, Relation& best,
+bool complete_best_paths(const BestPaths& paths, const std::vector<Relation*>& relations, Relation& best, Meter& meter,
                          const std::function<void()>& tick) {
+  const auto arity = static_cast<size_t>(best.arity());
+  uint64_t edges = 0;
+  for (const BestPaths::Edges& e : paths.edges) edges += relations[static_cast<size_t>(e.relation)]->size();
+  const Held facts_held(meter, best.size() * (arity * sizeof(Value) + 2 * sizeof(uint32_t)));
+  const Held edges_held(meter, static_cast<uint64_t>(threads()) * edges * Labels::kPerEdge);
   Labels labels(paths, relations, best.best());
   if (!labels.prepare(best)) return false;
-  const auto arity = static_cast<size_t>(best.arity());
   std::vector<Value> facts;  // those to begin with, sorted by group
   best.for_each([&](const Value* t) { facts.insert(facts.end(), t, t + arity); });
   std::vector<uint32_t> order(facts.size() / arity);
@@ -207,6 +216,8 @@ bool complete_best_paths(const BestPaths& paths, const std::vector<Relation*>& r
   std::vector<size_t> begins = {0};
   for (size_t i = 1; i <= order.size(); i++)
     if (i == order.size() || groups(order[i - 1], order[i]) != 0) begins.push_back(i);
+  const Held labels_held(meter, labels.nodes() * (static_cast<uint64_t>(threads()) * Labels::kPerNode +
+                                                  std::min(kGroupsAtOnce, begins.size()) * kPerReached));
   Tuples& tuples = *best.tuples();
   tuples.clear();
   std::vector<Value> fact(arity);

@@ -54,6 +54,32 @@ Expression greatest(const Expression& e) { return Expression(Expression::Raw{"ma
 
 Variable::Variable(const std::string& name) : Expression(Raw{name}) { check_name(name, "variable"); }
 
+namespace {
+
+Condition quantified(const char* word, const std::vector<Variable>& variables, const std::string& guard,
+                     const Condition& what) {
+  std::vector<std::string> names;
+  names.reserve(variables.size());
+  for (const Variable& v : variables) names.push_back(v.text());
+  const std::string where = guard.empty() ? "" : " where " + guard;
+  return Condition("(" + std::string(word) + " " + join(names) + where + ": " + what.text() + ")");
+}
+
+}  // namespace
+
+Condition for_all(const std::vector<Variable>& variables, const Condition& what, const Condition& guard) {
+  return quantified("forall", variables, guard.text(), what);
+}
+Condition for_all(const std::vector<Variable>& variables, const Condition& what) {
+  return quantified("forall", variables, "", what);
+}
+Condition there_is(const std::vector<Variable>& variables, const Condition& what, const Condition& guard) {
+  return quantified("exists", variables, guard.text(), what);
+}
+Condition there_is(const std::vector<Variable>& variables, const Condition& what) {
+  return quantified("exists", variables, "", what);
+}
+
 Condition Builder::Name::with(const std::vector<Expression>& arguments) const {
   std::vector<std::string> texts;
   texts.reserve(arguments.size());
@@ -68,6 +94,38 @@ Builder::Name Builder::relation(const std::string& name, const std::vector<Type>
   for (const Type type : columns) types.emplace_back(type_name(type));
   text_ += "rel " + name + "(" + join(types) + ").\n";
   return Name(name);
+}
+
+void Builder::domain(const std::string& name, const std::vector<std::string>& members) {
+  check_name(name, "domain");
+  std::vector<std::string> texts;
+  texts.reserve(members.size());
+  for (const std::string& m : members) texts.push_back(Expression(m).text());
+  text_ += "domain " + name + " = {" + join(texts) + "}.\n";
+}
+
+void Builder::domain(const std::string& name, int64_t size) {
+  check_name(name, "domain");
+  text_ += "domain " + name + ": " + std::to_string(size) + ".\n";
+}
+
+Builder::Name Builder::relation_of(const std::string& name, const std::vector<std::string>& domains) {
+  check_name(name, "relation");
+  text_ += "rel " + name + "(" + join(domains) + ").\n";
+  return Name(name);
+}
+
+Builder::Name Builder::parameter(const std::string& name, const std::vector<std::string>& domains) {
+  check_name(name, "relation");
+  text_ += "param rel " + name + "(" + join(domains) + ").\n";
+  return Name(name);
+}
+
+void Builder::assertion(const std::string& name, const Condition& formula, double weight) {
+  check_name(name, "assertion");
+  if (!(weight > 0)) throw Error("builder: the weight of an assertion is greater than 0");
+  const std::string weighted = weight == 1 ? "" : Expression(weight).text() + " :: ";
+  text_ += "assert " + weighted + name + ": " + formula.text() + ".\n";
 }
 
 void Builder::fact(const Condition& fact) { text_ += fact.text() + ".\n"; }

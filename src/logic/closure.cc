@@ -46,21 +46,27 @@ bool next_id(const IdSet& set, uint32_t& position, uint32_t& id) {
 
 class Closure {
  public:
-  Closure(const Rows& edges, Rows& closure, const std::function<void()>& tick)
-      : edges_(edges), closure_(closure), tick_(tick), nodes_(std::max(edges.key_count(), edges.top() + 1)) {
+  Closure(const Rows& edges, Rows& closure, Meter& meter, const std::function<void()>& tick)
+      : edges_(edges),
+        closure_(closure),
+        tick_(tick),
+        nodes_(std::max(edges.key_count(), edges.top() + 1)),
+        held_(meter, uint64_t{nodes_} * kPerNode) {
     number_.assign(nodes_, 0);
     low_.assign(nodes_, 0);
     first_.assign(nodes_, kOpen);
     mark_.assign(nodes_, 0);
     words_.assign(nodes_ / 64 + size_t{1}, 0);
   }
-  void run() {
+  uint64_t run() {
     for (uint32_t v = 0; v < edges_.key_count(); v++)
       if (number_[v] == 0 && !edges_.row(v).empty()) visit(v);
+    return work_ + edges_.size();
   }
 
  private:
   static constexpr uint32_t kOpen = UINT32_MAX;
+  static constexpr uint64_t kPerNode = 6 * 4 + sizeof(uint64_t) + 1;  // four numbers, the two lists at their longest
   struct Visit {
     uint32_t node, position;
   };
@@ -135,6 +141,7 @@ class Closure {
     const IdSet& row = closure_.row(first_[to]);
     add(to);
     if (row.is_bits() && !dense_) make_dense();
+    work_ += row.is_bits() ? row.word_count() / 8 : row.size();
     if (row.is_bits())
       for (uint32_t w = 0; w < std::min<size_t>(row.word_count(), words_.size()); w++) words_[w] |= row.words()[w];
     else
@@ -145,9 +152,11 @@ class Closure {
     if (!dense_) {
       std::sort(ids_.begin(), ids_.end());
       if (ids_.empty()) return;
+      work_ += members.size() * ids_.size();
       for (const uint32_t m : members) closure_.set_row(m, ids_.data(), static_cast<uint32_t>(ids_.size()), nodes_ - 1);
       return;
     }
+    work_ += members.size() * words_.size() / 8;
     uint32_t count = 0;
     for (const uint64_t w : words_) count += static_cast<uint32_t>(std::popcount(w));
     for (const uint32_t m : members)
@@ -158,6 +167,8 @@ class Closure {
   Rows& closure_;
   const std::function<void()>& tick_;
   uint32_t nodes_, count_ = 0, epoch_ = 0;
+  Held held_;
+  uint64_t work_ = 0;
   std::vector<uint32_t> number_, low_, first_, mark_, open_, ids_;  // first_: of the component, once it is closed
   std::vector<Visit> path_;
   std::vector<uint64_t> words_;
@@ -188,8 +199,8 @@ int closed_relation(const std::vector<const Rule*>& rules, int p) {
   return recursive ? base : -1;
 }
 
-void transitive_closure(const Rows& edges, Rows& closure, const std::function<void()>& tick) {
-  if (edges.size() > 0) Closure(edges, closure, tick).run();
+uint64_t transitive_closure(const Rows& edges, Rows& closure, Meter& meter, const std::function<void()>& tick) {
+  return edges.size() > 0 ? Closure(edges, closure, meter, tick).run() : 0;
 }
 
 }  // namespace ingot::logic

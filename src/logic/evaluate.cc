@@ -1,6 +1,7 @@
 #include "logic/evaluate.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ingot/base/clock.h"
 #include "ingot/base/machine.h"
@@ -9,6 +10,9 @@
 #include "logic/update.h"
 
 namespace ingot::logic {
+
+uint64_t shared_from = 1024;
+
 namespace {
 
 uint64_t half_of_memory() {
@@ -16,20 +20,40 @@ uint64_t half_of_memory() {
   return all > 0 ? all / 2 : uint64_t{4} << 30;
 }
 
+constexpr Method kMethods[] = {
+    {"rows", "relations of small numbers are sets per first number, as ids or as bits"},
+    {"sets", "whole sets are united, intersected and subtracted at once"},
+    {"closure", "transitive closures by components"},
+    {"best-paths", "best values along edges in Dijkstra's order"},
+    {"sharing", "rounds shared among threads"},
+};
+
 }  // namespace
+
+std::span<const Method> methods() { return kMethods; }
 
 Evaluation::Evaluation(const Unit& unit, RunOptions options)
     : unit_(unit),
       options_(std::move(options)),
       meter_(options_.memory_limit > 0 ? options_.memory_limit : half_of_memory()) {
+  std::fill(std::begin(uses_), std::end(uses_), true);
+  for (const std::string& name : options_.without) {
+    const auto found =
+        std::find_if(std::begin(kMethods), std::end(kMethods), [&](const Method& m) { return m.name == name; });
+    std::vector<std::string> known;
+    for (const Method& m : kMethods) known.emplace_back(m.name);
+    if (found == std::end(kMethods))
+      throw Error("logic: there is no method " + in_quotes(name) + " to do without — " + did_you_mean(name, known));
+    uses_[found - std::begin(kMethods)] = false;
+  }
   suppose_possible();
-  for (const Declaration& d : unit_.relations) {
-    relations_.push_back(std::make_unique<Relation>(d, meter_));
+  for (size_t i = 0; i < unit_.relations.size(); i++) {
+    relations_.push_back(make_relation(static_cast<int>(i)));
     pointers_.push_back(relations_.back().get());
   }
-  changing_.assign(relations_.size(), false);
   unit_.symbols.set_meter(meter_);
   has_rules_.assign(relations_.size(), false);
+  stratum_work_.assign(relations_.size(), 0);
   given_.resize(relations_.size());
   for (const Rule& r : unit_.rules) {
     if (r.is_fact()) continue;
@@ -39,6 +63,10 @@ Evaluation::Evaluation(const Unit& unit, RunOptions options)
 }
 
 Evaluation::~Evaluation() = default;
+
+std::unique_ptr<Relation> Evaluation::make_relation(int number) {
+  return std::make_unique<Relation>(unit_.relations[static_cast<size_t>(number)], meter_, uses(kRows));
+}
 
 // `not p(x)` of an uncertain p may hold, whatever facts of p are possible.
 void Evaluation::suppose_possible() {
@@ -66,29 +94,32 @@ void Evaluation::check_cancel() const {
     throw Error(ErrorKind::kCancelled, "logic: stopped");
 }
 
-void Evaluation::stage_facts() {
+void Evaluation::stage_facts(const std::function<Relation*(int)>& into) {
   Value fact[32];
   for (const Rule& r : unit_.rules) {
     if (!r.is_fact()) continue;
-    Relation& into = relation(r.head.relation);
+    Relation* to = into(r.head.relation);
+    if (to == nullptr) continue;
     size_t n = 0;
     for (const Term& t : r.head.arguments) fact[n++] = value_of(unit_, t, {});
-    into.stage(fact);
+    to->stage(fact);
   }
-  for (const Domain& d : unit_.domains)
-    for (int64_t i = 0; i < d.size; i++) {
+  for (const Domain& d : unit_.domains) {
+    Relation* to = d.size > 0 ? into(unit_.find(d.name)) : nullptr;
+    for (int64_t i = 0; to != nullptr && i < d.size; i++) {
       fact[0] = of_number(i);
-      relation(unit_.find(d.name)).stage(fact);
+      to->stage(fact);
     }
+  }
 }
 
 void Evaluation::load() {
   if (loaded_) return;
   loaded_ = true;
-  stage_facts();
+  stage_facts([this](int r) { return &relation(r); });
   for (size_t i = 0; i < relations_.size(); i++)
     for (const Request& request : unit_.relations[i].requests)
-      if (request.kind == Request::Kind::kInput) read_facts(*this, static_cast<int>(i), request);
+      if (request.kind == Request::Kind::kInput) read_facts(*this, static_cast<int>(i), request, *relations_[i]);
   for (const auto& r : relations_) {
     r->settle();
     check_cancel();
@@ -97,7 +128,7 @@ void Evaluation::load() {
     const int number = w.rule->head.relation;
     auto& given = given_[static_cast<size_t>(number)];
     if (given || relation(number).size() == 0) continue;
-    given = std::make_unique<Relation>(unit_.relations[static_cast<size_t>(number)], meter_);
+    given = make_relation(number);
     relation(number).for_each([&](const Value* fact) { given->stage(fact); });
     given->settle();
   }
@@ -128,7 +159,7 @@ bool Evaluation::set_given(int number, const Value* fact, bool there) {
   if (is_given(number, fact) == there) return false;
   if (!has_rules(number)) return true;
   auto& given = given_[static_cast<size_t>(number)];
-  if (!given) given = std::make_unique<Relation>(unit_.relations[static_cast<size_t>(number)], meter_);
+  if (!given) given = make_relation(number);
   change(*given, fact, there);
   return true;
 }
@@ -140,7 +171,7 @@ void Evaluation::force_given(int number, const Value* fact, bool there) {
 std::unique_ptr<Relation> Evaluation::begin_anew(int number) {
   const auto i = static_cast<size_t>(number);
   std::unique_ptr<Relation> before = std::move(relations_[i]);
-  relations_[i] = std::make_unique<Relation>(unit_.relations[i], meter_);
+  relations_[i] = make_relation(number);
   pointers_[i] = relations_[i].get();
   if (given_[i]) given_[i]->for_each([&](const Value* fact) { relations_[i]->stage(fact); });
   relations_[i]->settle();
@@ -176,6 +207,15 @@ bool Evaluation::is_recursive(const Rule& rule, const Stratum& stratum) const {
 }
 
 void Evaluation::compute(const Stratum& stratum) {
+  try {
+    compute_freely(stratum);
+  } catch (const Machine::TooMuchWork&) {
+    throw Error(ErrorKind::kCancelled, "logic: more than " + counted(static_cast<int64_t>(options_.most_work), "step") +
+                                           " — allow more, or does a rule go through too much?");
+  }
+}
+
+void Evaluation::compute_freely(const Stratum& stratum) {
   std::vector<Work*> works;
   for (Work& w : works_)
     if (std::binary_search(stratum.relations.begin(), stratum.relations.end(), w.rule->head.relation))
@@ -183,11 +223,12 @@ void Evaluation::compute(const Stratum& stratum) {
   if (works.empty()) return;
   check_cancel();
   set_row_limits(stratum);
-  if (stratum.recursive && by_closure(stratum, works)) return;
-  for (const int r : stratum.relations) changing_[static_cast<size_t>(r)] = true;
-  base_rules(stratum, works);
-  if (stratum.recursive && !by_best_paths(stratum, works)) rounds(stratum, works);
-  for (const int r : stratum.relations) changing_[static_cast<size_t>(r)] = false;
+  const uint64_t before = work_;
+  if (!stratum.recursive || !by_closure(stratum, works)) {
+    base_rules(stratum, works);
+    if (stratum.recursive && !by_best_paths(stratum, works)) rounds(stratum, works);
+  }
+  stratum_work_[static_cast<size_t>(stratum.relations[0])] = work_ - before;
 }
 
 // Numbers that some relation has already are worth a row, and so are as many as there are facts.
@@ -206,9 +247,9 @@ JoinPlan Evaluation::planned(const Rule& rule, int fresh) const {
                     .rule = rule,
                     .body = rule.body,
                     .relations = pointers_,
-                    .changing = changing_,
                     .fresh = fresh,
-                    .bound = {}});
+                    .bound = {},
+                    .sets = uses(kSets)});
 }
 
 JoinPlan Evaluation::plan_for(const Rule& rule, std::vector<bool> bound, bool as_written) const {
@@ -216,20 +257,46 @@ JoinPlan Evaluation::plan_for(const Rule& rule, std::vector<bool> bound, bool as
                     .rule = rule,
                     .body = rule.body,
                     .relations = pointers_,
-                    .changing = changing_,
                     .bound = std::move(bound),
                     .as_written = as_written,
                     .end = Step::Kind::kSolved});
 }
 
-void Evaluation::run_rule(Work& work, const JoinPlan& plan) {
+void Evaluation::run_rule(Work& work, const JoinPlan& plan, uint64_t fresh) {
   Relation& head = relation(work.rule->head.relation);
   const int64_t begin = now_ns();
   const uint64_t before = head.size();
-  Machine(unit_, *work.rule, plan, &head, options_.cancel).run();
+  const std::optional<Shards> shards = fresh > 0 && uses(kSharing) ? shards_of(*work.rule, plan, head) : std::nullopt;
+  if (shards) {
+    const bool wide = fresh >= shared_from;
+    work_ += run_shared(*work.rule, plan, *shards, wide);
+  } else {
+    Machine machine(unit_, *work.rule, plan, &head, options_.cancel);
+    machine.set_most_work(work_left());
+    machine.run();
+    work_ += machine.work();
+  }
   work.facts += head.size() - before;
   work.seconds += static_cast<double>(now_ns() - begin) * 1e-9;
   work.rounds++;
+}
+
+// Each worker runs the whole plan, and leaves out the rows of others.
+uint64_t Evaluation::run_shared(const Rule& rule, const JoinPlan& plan, const Shards& shards, bool wide) {
+  Relation& head = relation(rule.head.relation);
+  head.rows()->prepare(shards.keys, shards.top);
+  std::vector<Rows::Found> found(wide ? static_cast<size_t>(threads()) : 1);
+  std::vector<uint64_t> work(found.size());
+  in_shards(wide, [&](const Team& team) {
+    const auto rank = static_cast<size_t>(team.rank());
+    Machine machine(unit_, rule, plan, &head, options_.cancel);
+    machine.share(shards, team, found[rank]);
+    machine.set_most_work(work_left());
+    machine.run();
+    work[rank] = machine.work();
+  });
+  for (const Rows::Found& f : found) head.rows()->take(f);
+  return std::accumulate(work.begin(), work.end(), uint64_t{0});
 }
 
 void Evaluation::base_rules(const Stratum& stratum, const std::vector<Work*>& works) {
@@ -250,7 +317,7 @@ std::vector<const Rule*> Evaluation::rules_of(const std::vector<Work*>& works) {
 }
 
 bool Evaluation::by_closure(const Stratum& stratum, const std::vector<Work*>& works) {
-  if (stratum.relations.size() != 1) return false;
+  if (!uses(kClosure) || stratum.relations.size() != 1) return false;
   const int p = stratum.relations[0];
   const std::vector<const Rule*> rules = rules_of(works);
   const int base = closed_relation(rules, p);
@@ -259,7 +326,7 @@ bool Evaluation::by_closure(const Stratum& stratum, const std::vector<Work*>& wo
   if (edges == nullptr || relation(p).rows() == nullptr) return false;
   if (edges->key_count() > 0 && !relation(p).fits(edges->key_count() - 1, 0)) return false;
   const int64_t begin = now_ns();
-  transitive_closure(*edges, *relation(p).rows(), [this] { check_cancel(); });
+  work_ += transitive_closure(*edges, *relation(p).rows(), meter_, [this] { check_cancel(); });
   for (Work* w : works) w->how = "transitive closure of " + relation(base).name() + " by components";
   works[0]->seconds = static_cast<double>(now_ns() - begin) * 1e-9;
   works[0]->facts = relation(p).size();
@@ -268,14 +335,14 @@ bool Evaluation::by_closure(const Stratum& stratum, const std::vector<Work*>& wo
 }
 
 bool Evaluation::by_best_paths(const Stratum& stratum, const std::vector<Work*>& works) {
-  if (stratum.relations.size() != 1) return false;
+  if (!uses(kBestPaths) || stratum.relations.size() != 1) return false;
   const int p = stratum.relations[0];
   const std::vector<const Rule*> rules = rules_of(works);
   BestPaths paths;
   if (!best_paths_of(rules, p, unit_.relations[static_cast<size_t>(p)], paths)) return false;
   const int64_t begin = now_ns();
   const uint64_t before = relation(p).size();
-  if (!complete_best_paths(paths, pointers_, relation(p), [this] { check_cancel(); })) return false;
+  if (!complete_best_paths(paths, pointers_, relation(p), meter_, [this] { check_cancel(); })) return false;
   bool first = true;
   for (Work* w : works) {
     if (!is_recursive(*w->rule, stratum)) continue;
@@ -341,8 +408,9 @@ bool Evaluation::one_round(std::vector<Round>& rounds, const Stratum& stratum) {
     r.work->how = r.plan.text();
   }
   for (Round& r : rounds) {
-    if (relation(r.work->rule->body[static_cast<size_t>(r.fresh)].atom.relation).fresh_size() == 0) continue;
-    run_rule(*r.work, r.plan);
+    const uint64_t fresh = relation(r.work->rule->body[static_cast<size_t>(r.fresh)].atom.relation).fresh_size();
+    if (fresh == 0) continue;
+    run_rule(*r.work, r.plan, fresh);
     if (!relation(r.work->rule->head.relation).change_form()) continue;
     for (const int s : stratum.relations) relation(s).begin_rounds();
     for (Round& other : rounds) other.planned_for = 0;

@@ -1,5 +1,7 @@
 // What follows from a program: stratum by stratum, each by a method that suits it, else by semi-naive rounds.
 #pragma once
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +30,10 @@ class Evaluation {
   const RunOptions& options() const { return options_; }
   Relation& relation(int number) { return *relations_[static_cast<size_t>(number)]; }
   const Relation& relation(int number) const { return *relations_[static_cast<size_t>(number)]; }
+  enum Way : uint8_t { kRows, kSets, kClosure, kBestPaths, kSharing };  // in the order of methods()
+  bool uses(Way way) const { return uses_[way]; }
+  /// An empty one.
+  std::unique_ptr<Relation> make_relation(int number);
   /// By its name; an Error that lists what there is.
   int number_of(const std::string& name) const;
   const std::vector<Relation*>& relations() const { return pointers_; }
@@ -47,10 +53,18 @@ class Evaluation {
   std::unique_ptr<Relation> begin_anew(int relation);
   void compute_all();
   void compute(const Stratum& stratum);
+  /// Steps that computing the stratum took when all of it was computed last.
+  uint64_t work_of(const Stratum& stratum) const { return stratum_work_[static_cast<size_t>(stratum.relations[0])]; }
   Updater& updater();
 
   /// Reads the files of .input, once.
   void load();
+  /// Facts that are written in the program go to the relation that `into` gives, if it gives one.
+  void stage_facts(const std::function<Relation*(int)>& into);
+  /// Facts from outside; null if there are none.
+  const Relation* given(int relation) const {
+    return has_rules(relation) ? given_[static_cast<size_t>(relation)].get() : &this->relation(relation);
+  }
   void run();
   bool done() const { return done_; }
   /// Did the fact come from outside, not from a rule?
@@ -77,8 +91,11 @@ class Evaluation {
     JoinPlan plan = {};
     uint64_t planned_for = 0;  // sizes, roughly
   };
+  void compute_freely(const Stratum& stratum);
+  uint64_t work_left() const {
+    return options_.most_work == 0 ? UINT64_MAX : options_.most_work - std::min(options_.most_work, work_);
+  }
   void suppose_possible();
-  void stage_facts();
   static std::vector<const Rule*> rules_of(const std::vector<Work*>& works);
   bool by_closure(const Stratum& stratum, const std::vector<Work*>& works);
   bool by_best_paths(const Stratum& stratum, const std::vector<Work*>& works);
@@ -88,7 +105,8 @@ class Evaluation {
   bool is_recursive(const Rule& rule, const Stratum& stratum) const;
   JoinPlan planned(const Rule& rule, int fresh) const;
   uint64_t sizes_of(const Rule& rule) const;
-  void run_rule(Work& work, const JoinPlan& plan);
+  void run_rule(Work& work, const JoinPlan& plan, uint64_t fresh = 0);
+  uint64_t run_shared(const Rule& rule, const JoinPlan& plan, const Shards& shards, bool wide);
   void set_row_limits(const Stratum& stratum);
 
   Unit unit_;
@@ -97,16 +115,21 @@ class Evaluation {
   Meter meter_;
   std::vector<std::unique_ptr<Relation>> relations_;
   std::vector<Relation*> pointers_;
-  std::vector<bool> changing_;
   std::vector<Work> works_;
   std::vector<bool> has_rules_;
+  std::vector<uint64_t> stratum_work_;  // of the first relation's
+  uint64_t work_ = 0;
   std::vector<std::unique_ptr<Relation>> given_;
   std::unique_ptr<Updater> updater_;
+  bool uses_[kSharing + 1];
   bool loaded_ = false, done_ = false;
 };
 
 /// Files of facts (facts_file.cc).
-void read_facts(Evaluation& evaluation, int relation, const Request& request);
+std::string fact_file(const Evaluation& evaluation, int relation, const Request& request);
+void read_facts(Evaluation& evaluation, int relation, const Request& request, Relation& into);
+/// What reading all files once more changes becomes changes of the next run. False if that cannot be done.
+bool reread_facts(Evaluation& evaluation);
 /// Writes what is asked for; text for standard output is returned.
 std::string write_facts(Evaluation& evaluation);
 /// Facts as lists of words, sorted as they are written.

@@ -1,12 +1,18 @@
 // Facts in files: a line each, columns between tabs (or what the program says).
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <filesystem>
+#include <map>
+#include <memory>
 
 #include "ingot/base/file.h"
 #include "ingot/base/text.h"
+#include "ingot/base/threads.h"
 #include "logic/chances.h"
 #include "logic/evaluate.h"
+#include "logic/shards.h"
+#include "logic/update.h"
 
 namespace ingot::logic {
 namespace {
@@ -15,6 +21,8 @@ std::string option(const Request& r, const std::string& key, const std::string& 
   const auto found = r.options.find(key);
   return found == r.options.end() ? otherwise : found->second;
 }
+
+constexpr size_t kSharedFile = 1 << 20;  // bytes that are worth more than one reader
 
 struct Form {
   std::string delimiter;
@@ -53,6 +61,7 @@ class Reader {
     if (form_.headers) skip_line();
     const int arity = into_.arity();
     const bool may_be_empty = arity == 1 && into_.types()[0] == Type::kSymbol;
+    if (is_plain()) read_plain();
     Value fact[32];
     while (at_ < end_) {
       line_++;
@@ -73,6 +82,71 @@ class Reader {
   }
 
  private:
+  bool is_plain() const {
+    return into_.arity() > 0 && form_.delimiter.size() == 1 &&
+           std::all_of(into_.types().begin(), into_.types().end(),
+                       [](Type t) { return t == Type::kNumber || t == Type::kUnsigned; });
+  }
+
+  // Lines of small numbers alone, which most files are, up to the first line that is something else.
+  const char* numbers(const char* at, const char* end, std::vector<uint32_t>& out, Held& held) const {
+    const int arity = into_.arity();
+    const char delimiter = form_.delimiter[0];
+    while (at < end) {
+      const char* p = at;
+      const size_t before = out.size();
+      if (out.capacity() - before < static_cast<size_t>(arity)) {
+        const size_t more = std::max<size_t>(1024, 2 * out.capacity());
+        held.grow_to(more * 4);
+        out.reserve(more);
+      }
+      for (int c = 0; c < arity; c++) {
+        const char* begin = p;
+        uint32_t n = 0;
+        while (p < end && static_cast<unsigned>(*p - '0') < 10 && p - begin < 9)
+          n = n * 10 + static_cast<unsigned>(*p++ - '0');
+        const bool last = c + 1 == arity;
+        const bool ends = p == end ? last : *p == (last ? '\n' : delimiter);
+        if (p == begin || !ends) {
+          out.resize(before);
+          return at;
+        }
+        p += p < end ? 1 : 0;
+        out.push_back(n);
+      }
+      at = p;
+    }
+    return end;
+  }
+
+  // Workers take a part of the file each.
+  void read_plain() {
+    const auto size = static_cast<size_t>(end_ - at_);
+    const bool wide = size > kSharedFile && threads() > 1;
+    const size_t parts = wide ? static_cast<size_t>(threads()) : 1;
+    std::vector<const char*> begins = {at_};
+    for (size_t i = 1; i < parts; i++) {
+      const char* from = std::max(begins.back(), at_ + size * i / parts);
+      const void* newline = std::memchr(from, '\n', static_cast<size_t>(end_ - from));
+      begins.push_back(newline == nullptr ? end_ : static_cast<const char*>(newline) + 1);
+    }
+    begins.push_back(end_);
+    std::vector<std::vector<uint32_t>> read(parts);
+    std::vector<const char*> stopped(parts);
+    std::deque<Held> held;
+    for (size_t i = 0; i < parts; i++) held.emplace_back(into_.meter());
+    in_shards(wide, [&](const Team& team) {
+      for (auto i = static_cast<size_t>(team.rank()); i < parts; i += static_cast<size_t>(team.size()))
+        stopped[i] = numbers(begins[i], begins[i + 1], read[i], held[i]);
+    });
+    held.clear();  // from now on the relation counts it
+    for (size_t i = 0; i < parts && at_ == begins[i]; i++) {
+      at_ = stopped[i];
+      line_ += std::ssize(read[i]) / into_.arity();
+      into_.stage(std::move(read[i]));
+    }
+  }
+
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ErrorKind::kFile,
                 "facts: " + path_ + ":" + std::to_string(line_ + (form_.headers ? 1 : 0)) + ": " + what);
@@ -224,11 +298,42 @@ std::vector<std::vector<Value>> sorted_facts(const Relation& r) {
   return all;
 }
 
-void read_facts(Evaluation& e, int number, const Request& request) {
-  Relation& into = e.relation(number);
-  const std::string path = path_of(e.options().facts, option(request, "filename", into.name() + ".facts"));
+std::string fact_file(const Evaluation& e, int number, const Request& request) {
+  return path_of(e.options().facts, option(request, "filename", e.relation(number).name() + ".facts"));
+}
+
+void read_facts(Evaluation& e, int number, const Request& request, Relation& into) {
+  const std::string path = fact_file(e, number, request);
   const Form form = form_of(e.unit(), request, path);
   Reader(e.unit(), into, path, form).read();
+}
+
+bool reread_facts(Evaluation& e) {
+  std::map<int, std::unique_ptr<Relation>> read;
+  for (size_t i = 0; i < e.relations().size(); i++)
+    for (const Request& request : e.unit().relations[i].requests) {
+      if (request.kind != Request::Kind::kInput) continue;
+      const int number = static_cast<int>(i);
+      if (e.relation(number).best() != Best::kAll) return false;
+      auto& into = read[number];
+      if (!into) into = e.make_relation(number);
+      read_facts(e, number, request, *into);
+    }
+  e.stage_facts([&](int number) { return read.count(number) > 0 ? read[number].get() : nullptr; });
+  for (const auto& entry : read) {
+    const int number = entry.first;
+    Relation* now = entry.second.get();
+    now->settle();
+    const Relation* before = e.given(number);
+    if (before != nullptr)
+      before->for_each([&](const Value* fact) {
+        if (!now->contains(fact)) e.updater().want(number, fact, false);
+      });
+    now->for_each([&](const Value* fact) {
+      if (before == nullptr || !before->contains(fact)) e.updater().want(number, fact, true);
+    });
+  }
+  return true;
 }
 
 std::string write_facts(Evaluation& e) {

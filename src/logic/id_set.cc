@@ -100,6 +100,31 @@ void IdSet::append_slowly(uint32_t id, uint32_t universe, Meter& meter) {
   static_cast<uint32_t*>(data_)[count_++] = id;
 }
 
+void IdSet::unite_new(const IdSet& other, uint32_t universe, Meter& meter) {
+  if (is_bits() || other.is_bits() || count_ + other.count_ > most_ids(universe)) {
+    uint64_t* words = make_bits(std::max(universe, other.is_bits() ? other.capacity_ * 64 - 1 : 0), meter);
+    if (other.is_bits())
+      for (uint32_t w = 0; w < other.capacity_; w++) words[w] |= other.words()[w];
+    else
+      for (uint32_t i = 0; i < other.count_; i++) words[other.ids()[i] / 64] |= uint64_t{1} << (other.ids()[i] % 64);
+    count_ += other.count_;
+    return;
+  }
+  uint32_t mine = count_, theirs = other.count_, end = mine + theirs;
+  if (end > capacity_) grow(std::max(end, capacity_ + capacity_ / 2), 4, meter);
+  auto* id = static_cast<uint32_t*>(data_);
+  while (theirs > 0)  // from behind
+    id[--end] = mine > 0 && id[mine - 1] > other.ids()[theirs - 1] ? id[--mine] : other.ids()[--theirs];
+  count_ += other.count_;
+}
+
+void IdSet::copy(const IdSet& other, Meter& meter) {
+  if (other.is_bits())
+    assign_words(other.words(), other.capacity_, other.count_, meter);
+  else
+    assign_sorted(other.ids(), other.count_, UINT32_MAX, meter);
+}
+
 void IdSet::clear(Meter& meter, Mode mode) {
   meter.give_back(bytes());
   std::free(data_);

@@ -52,6 +52,10 @@ class IdSet {
   }
   /// False if it was not there. The order of a list changes.
   bool erase(uint32_t id);
+  /// Takes the ids of another set in, none of which it has.
+  void unite_new(const IdSet& other, uint32_t universe, Meter& meter);
+  /// Makes it the same ids, sorted or as bits.
+  void copy(const IdSet& other, Meter& meter);
   /// Makes it these words, `count` bits of which are set.
   void assign_words(const uint64_t* words, uint32_t word_count, uint32_t count, Meter& meter);
   /// Makes it these ids, which are sorted and different.

@@ -94,7 +94,7 @@ class Planner {
   // An atom that only binds the head's last variable had better be the last one: then whole sets are united. Not if others
   // need that variable to find theirs.
   bool waits(size_t i) const {
-    if (r_.end != Step::Kind::kEmit || relation(r_.rule.head)->rows() == nullptr) return false;
+    if (!r_.sets || r_.end != Step::Kind::kEmit || relation(r_.rule.head)->rows() == nullptr) return false;
     const Term& z = r_.rule.head.arguments.back();
     if (!z.is_variable() || relation(r_.body[i].atom)->rows() == nullptr) return false;
     const auto is_z = [&](const Term& t) { return t.is_variable() && t.slot == z.slot; };
@@ -171,7 +171,6 @@ class Planner {
                       .rule = r_.rule,
                       .body = a.body,
                       .relations = r_.relations,
-                      .changing = r_.changing,
                       .fresh = -1,
                       .bound = bound_,
                       .enumerate = true,
@@ -222,7 +221,6 @@ class Planner {
     const bool fresh = static_cast<int>(i) == r_.fresh;
     Step s{.kind = Step::Kind::kScan, .relation = relation(a), .fresh = fresh};
     s.estimate = cost(i);
-    s.copied = !fresh && r_.changing[static_cast<size_t>(a.relation)];
     if (s.relation->rows() != nullptr)
       rows_atom(i, std::move(s));
     else
@@ -255,8 +253,7 @@ class Planner {
 
   // p(_, y): each row, whatever its number.
   void any_row(size_t i, Step s) {
-    Step row{
-        .kind = Step::Kind::kRow, .relation = s.relation, .fresh = s.fresh, .copied = s.copied, .key = {s.slot, 0}};
+    Step row{.kind = Step::Kind::kRow, .relation = s.relation, .fresh = s.fresh, .key = {s.slot, 0}};
     row.literal = s.literal = &r_.body[i];
     plan_.steps.push_back(std::move(s));
     const Term& y = r_.body[i].atom.arguments[1];
@@ -293,7 +290,7 @@ class Planner {
     std::vector<Step>& steps = plan_.steps;
     const std::vector<Term>& head = r_.rule.head.arguments;
     Relation* into = steps.back().relation;
-    if (into->rows() == nullptr || !head.back().is_variable()) return;
+    if (!r_.sets || into->rows() == nullptr || !head.back().is_variable()) return;
     const int z = head.back().slot;
     if (head.size() == 2 && head[0].kind == Term::Kind::kCall) return;
     if (head.size() == 2 && head[0].is_variable() && head[0].slot == z) return;

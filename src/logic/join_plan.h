@@ -2,6 +2,7 @@
 // now, and checks as soon as what they look at is bound.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct Operand {
 };
 
 struct JoinPlan;
+
+constexpr size_t kMostSieves = 16;  // of one kUnite that works on whole sets
 
 struct Step {
   enum class Kind : uint8_t {
@@ -39,7 +42,6 @@ struct Step {
   Relation* relation = nullptr;
   bool fresh = false;  // only what was new in the last round
   bool negated = false;
-  bool copied = false;                              // the relation may change while it is read
   Operand key = {};                                 // of kRow, kColumn
   int slot = -1;                                    // what is bound
   std::vector<Operand> operands = {};               // of kContains: all columns
@@ -65,15 +67,24 @@ struct PlanRequest {
   const Rule& rule;
   const Body& body;
   std::vector<Relation*> relations;
-  std::vector<bool> changing;  // relations that rules of this stratum add to
-  int fresh = -1;              // the literal that reads only what is new
-  int first = -1;              // the literal to begin with
-  std::vector<bool> bound;     // slots
-  bool enumerate = false;      // `_` takes each of its values, because solutions are counted
-  bool as_written = false;     // in the order of the text
+  int fresh = -1;           // the literal that reads only what is new
+  int first = -1;           // the literal to begin with
+  std::vector<bool> bound;  // slots
+  bool enumerate = false;   // `_` takes each of its values, because solutions are counted
+  bool as_written = false;  // in the order of the text
+  bool sets = true;         // whole sets may be united
   Step::Kind end = Step::Kind::kEmit;
 };
 
 JoinPlan plan_join(const PlanRequest& request);
+
+/// How workers can share a plan in a round, each with rows of the head for itself.
+struct Shards {
+  int slot;            // the number of the head's row
+  size_t step;         // that binds it
+  uint32_t keys, top;  // what rows and members of the head are at most
+};
+/// Nothing if the plan may write anything else than rows whose numbers some row or column gives it.
+std::optional<Shards> shards_of(const Rule& rule, const JoinPlan& plan, const Relation& head);
 
 }  // namespace ingot::logic

@@ -1,13 +1,12 @@
 #include "logic/machine.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ingot/base/error.h"
 
 namespace ingot::logic {
 namespace {
-
-constexpr size_t kMostSieves = 16;
 
 // What an aggregate has seen so far.
 class Folded {
@@ -54,9 +53,26 @@ Machine::Machine(Unit& unit, const Rule& rule, const JoinPlan& plan, Relation* h
       slots_(static_cast<size_t>(plan.slots), 0),
       cancel_(cancel) {}
 
-void Machine::tick() {
-  if ((++ticks_ & 1023) == 0 && cancel_ != nullptr && cancel_->load(std::memory_order_relaxed))
+void Machine::look() {
+  next_look_ = work_ + kLook;
+  if (work_ > most_work_) throw TooMuchWork{};
+  if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed))
     throw Error(ErrorKind::kCancelled, "logic: stopped");
+}
+
+void Machine::share(const Shards& shards, const Team& team, Rows::Found& found) {
+  shard_slot_ = shards.slot;
+  counted_from_ = team.rank() == 0 ? 0 : shards.step;
+  team_ = team;
+  found_ = &found;
+}
+
+// False if the row of the head that the step has bound is another member's.
+bool Machine::bound(const Step& s, size_t i, Value v) {
+  slots_[static_cast<size_t>(s.slot)] = v;
+  if (s.slot == shard_slot_ && team_.size() > 1 && shard_of(v, team_.size()) != team_.rank()) return false;
+  tick(i);
+  return true;
 }
 
 bool Machine::holds(Comparison comparison, int order) {
@@ -109,7 +125,7 @@ void Machine::step(size_t i) {
   switch (s.kind) {
     case Kind::kKeys: return keys(s, i);
     case Kind::kRow:
-    case Kind::kColumn: return row(s, i);
+    case Kind::kColumn: return each(s, set_of(s), i);
     case Kind::kScan:
     case Kind::kLookup: return scan(s, i);
     case Kind::kContains: {
@@ -128,7 +144,7 @@ void Machine::step(size_t i) {
     case Kind::kRange: return range(s, i);
     case Kind::kAggregate: return aggregate(s, i);
     case Kind::kEmit: return emit();
-    case Kind::kUnite: return unite(s);
+    case Kind::kUnite: return unite(s, i);
     case Kind::kSolved: stopped_ = !solved(); return;
   }
 }
@@ -136,9 +152,7 @@ void Machine::step(size_t i) {
 void Machine::keys(const Step& s, size_t i) {
   const Rows& rows = *s.relation->rows();
   const auto next = [&](uint32_t x) {
-    tick();
-    slots_[static_cast<size_t>(s.slot)] = x;
-    step(i + 1);
+    if (bound(s, i, x)) step(i + 1);
   };
   if (s.fresh) {
     for (const uint32_t x : rows.fresh_keys())
@@ -151,25 +165,8 @@ void Machine::keys(const Step& s, size_t i) {
 
 void Machine::each(const Step& s, const IdSet& set, size_t i) {
   set.for_each([&](uint32_t y) {
-    if (stopped_) return;
-    tick();
-    slots_[static_cast<size_t>(s.slot)] = y;
-    step(i + 1);
+    if (!stopped_ && bound(s, i, y)) step(i + 1);
   });
-}
-
-void Machine::row(const Step& s, size_t i) {
-  const IdSet& set = set_of(s);
-  if (!s.copied || s.kind == Kind::kColumn) return each(s, set, i);
-  std::vector<uint32_t> copy;  // rules add to this relation meanwhile
-  copy.reserve(set.size());
-  set.for_each([&](uint32_t y) { copy.push_back(y); });
-  for (const uint32_t y : copy) {
-    if (stopped_) return;
-    tick();
-    slots_[static_cast<size_t>(s.slot)] = y;
-    step(i + 1);
-  }
 }
 
 bool Machine::tuple(const Step& s, uint32_t t, size_t i) {
@@ -179,7 +176,7 @@ bool Machine::tuple(const Step& s, uint32_t t, size_t i) {
   for (const auto& [column, other] : s.equal)
     if (tuples.at(t, column) != tuples.at(t, other)) return true;
   for (const auto& [column, slot] : s.binds) slots_[static_cast<size_t>(slot)] = tuples.at(t, column);
-  tick();
+  tick(i);
   step(i + 1);
   return !stopped_;
 }
@@ -239,7 +236,7 @@ void Machine::range(const Step& s, size_t i) {
   const Value arguments[2] = {begin, by};
   Value v = begin;
   while (logic::compare(type, v, end, unit_.symbols) == -direction && !stopped_) {
-    tick();
+    tick(i);
     if (s.slot >= 0) {
       slots_[static_cast<size_t>(s.slot)] = v;
       step(i + 1);
@@ -256,8 +253,9 @@ void Machine::range(const Step& s, size_t i) {
 void Machine::aggregate(const Step& s, size_t i) {
   const Aggregate& a = *s.term->aggregate;
   Folded folded(a.fold, a.terms.empty() ? Type::kNumber : a.terms[0].type, unit_.symbols);
-  Meter meter;
-  Tuples seen(std::max(1, static_cast<int>(a.terms.size())), Best::kAll, Type::kNumber, meter);
+  Meter none;
+  Tuples seen(std::max(1, static_cast<int>(a.terms.size())), Best::kAll, Type::kNumber,
+              unit_.symbols.meter() != nullptr ? *unit_.symbols.meter() : none);
   Machine inner(unit_, rule_, *s.inner, nullptr, cancel_);
   std::copy(slots_.begin(), slots_.begin() + std::min<ptrdiff_t>(std::ssize(slots_), std::ssize(inner.slots_)),
             inner.slots_.begin());
@@ -267,7 +265,9 @@ void Machine::aggregate(const Step& s, size_t i) {
     if (!a.distinct || seen.insert(values)) folded.add(values[0]);
     return true;
   };
+  if (most_work_ != UINT64_MAX) inner.set_most_work(most_work_ - std::min(most_work_, work_));
   inner.run();
+  tick(i, inner.work());
   Value result = 0;
   if (!folded.result(result)) return;
   if (s.slot >= 0)
@@ -281,24 +281,28 @@ void Machine::emit() {
   Value fact[32];
   size_t n = 0;
   for (const Term& t : rule_.head.arguments) fact[n++] = value(t);
-  head_->insert(fact);
+  if (found_ == nullptr)
+    head_->insert(fact);
+  else
+    head_->rows()->insert(static_cast<uint32_t>(fact[0]), static_cast<uint32_t>(fact[1]), *found_);
 }
 
-void Machine::unite(const Step& s) {
-  tick();
+void Machine::unite(const Step& s, size_t i) {
   Rows& into = *head_->rows();
   const Value x = s.operands.empty() ? 0 : value(s.operands[0]);
   std::array<Sieve, kMostSieves> sieves{};
   const bool whole = head_->fits(x, 0) && s.sieves.size() <= kMostSieves;
-  if (whole) into.reach(static_cast<uint32_t>(x));  // before references to rows are taken
   const IdSet& source = set_of(s);
+  tick(i, 1 + (source.is_bits() ? source.word_count() / 8 : source.size()));
   if (whole) {
     size_t n = 0;
     for (const Step& sieve : s.sieves) {
       const Rows& rows = *sieve.relation->rows();
       sieves[n++] = {&rows.row(sieve.operands.size() == 1 ? 0 : value(sieve.operands[0])), sieve.negated};
     }
-    return into.unite(static_cast<uint32_t>(x), source, std::span(sieves.data(), n));
+    const std::span<const Sieve> some(sieves.data(), n);
+    if (found_ == nullptr) return into.unite(static_cast<uint32_t>(x), source, some);
+    return into.unite(static_cast<uint32_t>(x), source, some, *found_);
   }
   source.for_each([&](uint32_t z) {
     Value fact[2] = {x, z};

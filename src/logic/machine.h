@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "logic/join_plan.h"
+#include "logic/shards.h"
 
 namespace ingot::logic {
 
@@ -25,14 +26,21 @@ class Machine {
   size_t deepest() const { return deepest_; }
   const std::vector<Value>& deepest_slots() const { return deepest_slots_; }
   void watch_depth() { watching_ = true; }
+  /// Only solutions whose rows of the head are in this member's shard; they go into `found`.
+  void share(const Shards& shards, const Team& team, Rows::Found& found);
+  /// Steps, and members of sets that were united: the same in all, however many machines share a plan.
+  uint64_t work() const { return work_; }
+  /// More than so much work throws TooMuchWork.
+  void set_most_work(uint64_t most) { most_work_ = most; }
+  struct TooMuchWork {};
 
   static bool holds(Comparison comparison, int order);
 
  private:
   using Kind = Step::Kind;
+  static constexpr uint64_t kLook = 1024;  // work between two looks at what may stop it
   void step(size_t i);
   void keys(const Step& s, size_t i);
-  void row(const Step& s, size_t i);
   void each(const Step& s, const IdSet& set, size_t i);
   void scan(const Step& s, size_t i);
   bool tuple(const Step& s, uint32_t t, size_t i);
@@ -40,14 +48,20 @@ class Machine {
   void range(const Step& s, size_t i);
   void aggregate(const Step& s, size_t i);
   void emit();
-  void unite(const Step& s);
+  void unite(const Step& s, size_t i);
   bool compare(const Literal& l);
   const IdSet& set_of(const Step& s) const;
   Value value(const Operand& o) const { return o.slot >= 0 ? slots_[static_cast<size_t>(o.slot)] : o.value; }
   Value value(const Term& t) {
     return t.is_variable() ? slots_[static_cast<size_t>(t.slot)] : value_of(unit_, t, slots_);
   }
-  void tick();
+  bool bound(const Step& s, size_t i, Value v);
+  void tick(size_t i, uint64_t work = 1) {
+    if (i < counted_from_) return;
+    work_ += work;
+    if (work_ >= next_look_) look();
+  }
+  void look();
 
   Unit& unit_;
   const Rule& rule_;
@@ -55,7 +69,11 @@ class Machine {
   Relation* head_;
   std::vector<Value> slots_;
   const std::atomic<bool>* cancel_;
-  uint32_t ticks_ = 0;
+  uint64_t work_ = 0, next_look_ = kLook, most_work_ = UINT64_MAX;
+  size_t counted_from_ = 0;
+  int shard_slot_ = -1;
+  Team team_ = {};
+  Rows::Found* found_ = nullptr;
   bool stopped_ = false, watching_ = false;
   size_t deepest_ = 0;
   std::vector<Value> deepest_slots_;

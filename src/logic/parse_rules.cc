@@ -9,10 +9,10 @@ bool Parser::ingot_statement() {
   if (at_chance()) return chance(), true;
   if (t.kind == Token::Kind::kInteger || t.kind == Token::Kind::kReal) fail("a statement cannot begin with a number");
   if (t.is("semantics") && ahead().kind == Token::Kind::kName) return semantics(), true;
-  if (t.is("param") || t.is("assert") || t.is("tensor"))
+  if (t.is("param") || t.is("assert") || t.is("tensor") || t.is("neural"))
     if (ahead().kind != Token::Kind::kSign || ahead().is("-"))
-      fail("statements that learn (" + std::string(t.text) + ") are not evaluated yet",
-           "only exact facts and rules are");
+      fail("rules that learn (" + std::string(t.text) + ") are a theory, and this reads exact ones",
+           "ingot logic learn FILE, or logic::Theory in C++");
   if (t.is("domain") && ahead().kind == Token::Kind::kName) return domain(), true;
   if ((t.is("rel") || t.is("input") || t.is("output")) && ahead().kind == Token::Kind::kName) return relation(), true;
   if (t.is("explain") && ahead().kind == Token::Kind::kName) return i_++, query(true), true;

@@ -1,5 +1,6 @@
 #include "ingot/logic/program.h"
 
+#include "ingot/base/error.h"
 #include "ingot/base/file.h"
 #include "ingot/base/text.h"
 #include "logic/chances.h"
@@ -26,6 +27,9 @@ void drop_impossible(Answer& a) {
 }  // namespace
 
 Program Program::parse(std::string text, Dialect dialect, const std::string& name) {
+  if (name.ends_with(".theory"))
+    throw Error("logic: " + in_quotes(name) +
+                " is a theory, whose rules learn — `ingot logic learn` reads it, and logic::Theory in C++");
   auto unit = std::make_shared<Unit>();
   unit->dialect = dialect;
   Parser(*unit).parse(name, std::move(text));
@@ -36,6 +40,8 @@ Program Program::parse(std::string text, Dialect dialect, const std::string& nam
 Program Program::load(const std::string& path) {
   return parse(read_file(path), path.ends_with(".dl") ? Dialect::kSouffle : Dialect::kRules, path);
 }
+
+std::vector<std::string> Program::files() const { return unit_->sources.names(); }
 
 Engine::Engine(const Program& program, RunOptions options)
     : evaluation_(std::make_unique<Evaluation>(*program.unit_, std::move(options))) {}
@@ -97,6 +103,21 @@ void Engine::add(const std::string& name, const std::vector<int64_t>& facts) {
 }
 
 void Engine::load() { evaluation_->load(); }
+
+std::vector<std::string> Engine::fact_files() const {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < evaluation_->relations().size(); i++)
+    for (const Request& r : evaluation_->unit().relations[i].requests)
+      if (r.kind == Request::Kind::kInput) all.push_back(fact_file(*evaluation_, static_cast<int>(i), r));
+  return all;
+}
+
+bool Engine::reload() {
+  if (!evaluation_->done()) throw Error("logic: facts are read once more after run() — nobody has read them yet");
+  evaluation_->run();  // what was added since
+  return reread_facts(*evaluation_);
+}
+
 void Engine::run() { evaluation_->run(); }
 std::string Engine::write() { return write_facts(*evaluation_); }
 
@@ -105,6 +126,27 @@ std::vector<std::string> Engine::relations() const {
   for (const Declaration& d : evaluation_->unit().relations)
     if (!d.hidden) names.push_back(d.name);
   return names;
+}
+
+std::vector<std::string> Engine::outputs() const {
+  std::vector<std::string> wanted, made;
+  for (size_t i = 0; i < evaluation_->relations().size(); i++) {
+    const Declaration& d = evaluation_->unit().relations[i];
+    if (d.hidden) continue;
+    if (evaluation_->has_rules(static_cast<int>(i))) made.push_back(d.name);
+    for (const Request& r : d.requests)
+      if (r.kind == Request::Kind::kOutput && (wanted.empty() || wanted.back() != d.name)) wanted.push_back(d.name);
+  }
+  return wanted.empty() ? made : wanted;
+}
+
+std::vector<std::string> Engine::texts(std::string_view beginning, size_t most) const {
+  std::vector<std::string> all;
+  for (const std::string& text : evaluation_->unit().symbols.texts()) {
+    if (all.size() == most) break;
+    if (text.starts_with(beginning)) all.push_back(text);
+  }
+  return all;
 }
 
 uint64_t Engine::size(const std::string& name) const {

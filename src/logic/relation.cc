@@ -1,10 +1,12 @@
 #include "logic/relation.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ingot::logic {
 
-Relation::Relation(const Declaration& d, Meter& meter) : name_(d.name), best_(d.best), meter_(meter) {
+Relation::Relation(const Declaration& d, Meter& meter, bool rows)
+    : name_(d.name), best_(d.best), may_be_rows_(rows), meter_(meter) {
   for (const Column& c : d.columns) types_.push_back(c.type);
   clear();
 }
@@ -13,17 +15,16 @@ void Relation::clear() {
   const bool floats = std::find(types_.begin(), types_.end(), Type::kFloat) != types_.end();
   rows_.reset();
   tuples_.reset();
-  waiting_.clear();
-  if ((arity() == 1 || arity() == 2) && best_ == Best::kAll && !floats)
+  forget_waiting();
+  if (may_be_rows_ && (arity() == 1 || arity() == 2) && best_ == Best::kAll && !floats)
     rows_ = std::make_unique<Rows>(arity(), meter_);
   else
     tuples_ = std::make_unique<Tuples>(arity(), best_, types_.empty() ? Type::kNumber : types_.back(), meter_);
 }
 
 std::unique_ptr<Relation> Relation::of_tuples(const Declaration& d, Meter& meter) {
-  auto r = std::make_unique<Relation>(d, meter);
+  auto r = std::make_unique<Relation>(d, meter, false);
   r->best_ = Best::kAll;
-  r->rows_.reset();
   r->tuples_ =
       std::make_unique<Tuples>(r->arity(), Best::kAll, r->types_.empty() ? Type::kNumber : r->types_.back(), meter);
   return r;
@@ -51,7 +52,6 @@ void Relation::stage(const Value* tuple) {
     tuples_->insert(tuple);
     return;
   }
-  const size_t before = narrow_.capacity() * 4 + wide_.capacity() * 8;
   bool small = wide_.empty();
   for (size_t c = 0; c < n; c++) small = small && tuple[c] <= UINT32_MAX;
   if (small) {
@@ -63,11 +63,25 @@ void Relation::stage(const Value* tuple) {
     }
     wide_.insert(wide_.end(), tuple, tuple + n);
   }
-  const size_t after = narrow_.capacity() * 4 + wide_.capacity() * 8;
-  if (after == before) return;
-  meter_.take(after);
+  count_staged();
+}
+
+void Relation::stage(std::vector<uint32_t> facts) {
+  if (!wide_.empty())
+    wide_.insert(wide_.end(), facts.begin(), facts.end());
+  else if (narrow_.empty())
+    narrow_ = std::move(facts);
+  else
+    narrow_.insert(narrow_.end(), facts.begin(), facts.end());
+  count_staged();
+}
+
+void Relation::count_staged() {
+  const size_t bytes = narrow_.capacity() * 4 + wide_.capacity() * 8;
+  if (bytes == staged_bytes_) return;
+  meter_.take(bytes);
   meter_.give_back(staged_bytes_);
-  staged_bytes_ = after;
+  staged_bytes_ = bytes;
 }
 
 // Rows, if the first numbers are small enough for that many facts.
@@ -118,14 +132,30 @@ bool Relation::contains(const Value* tuple) const {
   return rows_->contains(arity() == 2 ? tuple[0] : 0, tuple[arity() - 1]);
 }
 
+void Relation::wait(const Value* tuple) {
+  if (waiting_.capacity() - waiting_.size() < types_.size()) {
+    const uint64_t more = std::max<uint64_t>(64, waiting_.capacity()) * sizeof(Value);
+    meter_.take(more);
+    waiting_bytes_ += more;
+    waiting_.reserve(waiting_bytes_ / sizeof(Value));
+  }
+  waiting_.insert(waiting_.end(), tuple, tuple + arity());
+}
+
+void Relation::forget_waiting() {
+  waiting_ = {};
+  meter_.give_back(std::exchange(waiting_bytes_, 0));
+}
+
 bool Relation::change_form() {
   if (waiting_.empty()) return false;
+  rows_->absorb();
   auto tuples = std::make_unique<Tuples>(arity(), best_, types_.back(), meter_);
   for_each([&](const Value* tuple) { tuples->append_new(tuple); });
   for (size_t i = 0; i < waiting_.size(); i += types_.size()) tuples->insert(waiting_.data() + i);
   rows_.reset();
   tuples_ = std::move(tuples);
-  waiting_ = {};
+  forget_waiting();
   return true;
 }
 

@@ -12,7 +12,10 @@ namespace ingot::logic {
 
 class Relation {
  public:
-  Relation(const Declaration& declaration, Meter& meter);
+  Relation(const Declaration& declaration, Meter& meter, bool rows = true);
+  ~Relation() { meter_.give_back(staged_bytes_ + waiting_bytes_); }
+  Relation(const Relation&) = delete;
+  Relation& operator=(const Relation&) = delete;
   /// Tuples, whatever the columns are: for few facts with large numbers. All facts are kept.
   static std::unique_ptr<Relation> of_tuples(const Declaration& declaration, Meter& meter);
 
@@ -20,12 +23,15 @@ class Relation {
   int arity() const { return static_cast<int>(types_.size()); }
   const std::vector<Type>& types() const { return types_; }
   Best best() const { return best_; }
+  Meter& meter() const { return meter_; }
   uint64_t size() const { return rows_ ? rows_->size() : tuples_->size(); }
   Rows* rows() const { return rows_.get(); }
   Tuples* tuples() const { return tuples_.get(); }
 
   /// Facts from outside, which become the relation by settle(); they may come twice.
   void stage(const Value* tuple);
+  /// Many of small numbers, one after the other.
+  void stage(std::vector<uint32_t> facts);
   void settle();
 
   bool contains(const Value* tuple) const;
@@ -39,7 +45,7 @@ class Relation {
     if (fits(x, y))
       rows_->insert(static_cast<uint32_t>(x), static_cast<uint32_t>(y));
     else
-      waiting_.insert(waiting_.end(), tuple, tuple + arity());
+      wait(tuple);
   }
   /// One fact more, or less, when rules are done. False if nothing changes; `fits` must hold.
   bool put(const Value* tuple);
@@ -80,10 +86,14 @@ class Relation {
  private:
   static constexpr uint64_t kLeastLimit = 65536, kLeastSecond = uint64_t{1} << 20;
   void settle_rows();
+  void count_staged();
+  void wait(const Value* tuple);
+  void forget_waiting();
 
   std::string name_;
   std::vector<Type> types_;
   Best best_;
+  bool may_be_rows_;
   Meter& meter_;
   std::unique_ptr<Rows> rows_;
   std::unique_ptr<Tuples> tuples_;
@@ -91,6 +101,7 @@ class Relation {
   std::vector<uint32_t> narrow_;                                    // staged
   std::vector<Value> wide_;
   std::vector<Value> waiting_;
+  uint64_t waiting_bytes_ = 0;
   uint64_t staged_bytes_ = 0;
 };
 

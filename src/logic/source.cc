@@ -24,6 +24,12 @@ const Sources::File& Sources::file(int at) const {
   return after == files_.begin() ? *after : *std::prev(after);
 }
 
+std::vector<std::string> Sources::names() const {
+  std::vector<std::string> all;
+  for (const File& f : files_) all.push_back(f.name);
+  return all;
+}
+
 std::string_view Sources::text(int at) const {
   const File& f = file(at);
   return std::string_view(f.text).substr(static_cast<size_t>(at - f.begin));

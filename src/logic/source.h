@@ -3,6 +3,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ingot/base/error.h"
 
@@ -13,6 +14,7 @@ class Sources {
  public:
   /// The place where the new text begins.
   int add(std::string name, std::string text);
+  std::vector<std::string> names() const;
   std::string_view text(int at) const;  // from there to the end of its file
   int line(int at) const;
 

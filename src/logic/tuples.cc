@@ -16,6 +16,7 @@ void Tuples::meter_now() {
 }
 
 void Tuples::widen() {
+  meter_.check(narrow_words_.size() * 8);
   wide_words_.assign(narrow_words_.begin(), narrow_words_.end());
   narrow_words_ = {};
   wide_ = true;
@@ -23,6 +24,7 @@ void Tuples::widen() {
 
 void Tuples::reserve(size_t tuples) {
   const size_t words = tuples * static_cast<size_t>(arity_);
+  meter_.check(words * (wide_ ? 8 : 4));
   if (wide_)
     wide_words_.reserve(words);
   else
@@ -45,17 +47,19 @@ void Tuples::clear() {
 uint32_t Tuples::append(const Value* tuple) {
   if (!wide_ && std::any_of(tuple, tuple + arity_, [](Value v) { return v > UINT32_MAX; })) widen();
   if (count_ == UINT32_MAX - 1) throw Error(ErrorKind::kMemory, "logic: more than 4,294,967,294 facts in one relation");
-  const size_t before = narrow_words_.capacity() + wide_words_.capacity();
+  const auto n = static_cast<size_t>(arity_);
+  if ((wide_ ? wide_words_.capacity() - wide_words_.size() : narrow_words_.capacity() - narrow_words_.size()) < n)
+    reserve(std::max<size_t>(4, size_t{count_} * 2));
   if (wide_)
     wide_words_.insert(wide_words_.end(), tuple, tuple + arity_);
   else
     for (int c = 0; c < arity_; c++) narrow_words_.push_back(static_cast<uint32_t>(tuple[c]));
-  if (narrow_words_.capacity() + wide_words_.capacity() != before) meter_now();
   for (Index& x : indices_) link(x, count_);
   return count_++;
 }
 
 void Tuples::rehash(size_t slots) {
+  meter_.check(slots * 4);
   slots_.assign(slots, 0);
   hashed_ = 0;
   meter_now();
@@ -207,6 +211,7 @@ bool Tuples::erase(const Value* tuple) {
 void Tuples::rebuild(Index& x) {
   const auto words = wide_ ? wide_words_.size() : narrow_words_.size();
   const auto tuples = static_cast<uint32_t>(arity_ == 0 ? 0 : words / static_cast<size_t>(arity_));
+  meter_.check((size_t{tuples} * 4 + 32) * 4);
   x.heads.assign(size_t{tuples} * 2 + 16, 0);
   x.next.clear();
   x.keys = 0;

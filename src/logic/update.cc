@@ -11,12 +11,19 @@ namespace {
 
 constexpr size_t kMostLossy = 6;  // literals of a rule that changed: all their combinations are tried
 
+// A change may cost a quarter of what computing the stratum anew did. Its steps are dearer: facts go one by one through tables.
+constexpr uint64_t kShare = 4, kLeastWork = 1000;
+constexpr uint64_t kPerFact = 16, kPerPlan = 100;
+constexpr uint64_t kClosureShare = 8;
+
 bool in_stratum(const Stratum& s, int relation) {
   return std::binary_search(s.relations.begin(), s.relations.end(), relation);
 }
 
 // Some fact no longer fits into the form of its relation: all must be computed anew.
 struct FormChanges {};
+
+using TooMuchWork = Machine::TooMuchWork;
 
 }  // namespace
 
@@ -127,9 +134,31 @@ void Updater::stratum(const Stratum& s) {
   e_.check_cancel();
   if (must_be_anew(s, rules)) return anew(s);
   if (by_closure(s, rules)) return;
-  if (!lose(s, rules)) return anew(s);
-  regain(rules, s);
-  gain(s, rules);
+  left_ = std::max(e_.work_of(s) / kShare, kLeastWork);
+  try {
+    lose(s, rules);
+    regain(rules, s);
+    gain(s, rules);
+  } catch (const TooMuchWork&) {
+    take_back(s);
+    anew(s);
+  }
+}
+
+void Updater::spend(uint64_t work) {
+  if (work > left_) throw TooMuchWork{};
+  left_ -= work;
+}
+
+// What was done to a stratum that is computed anew after all.
+void Updater::take_back(const Stratum& s) {
+  plans_.clear();
+  for (const int r : s.relations) {
+    if (table(r, kFrontier).size() > 0) table(r, kFrontier).tuples()->clear();
+    if (!consumed_[static_cast<size_t>(r)]) continue;  // nobody will ask what changed
+    table(r, kAdded).for_each([&](const Value* fact) { table(r, kNow).erase(fact); });
+    table(r, kRemoved).for_each([&](const Value* fact) { table(r, kNow).put(fact); });
+  }
 }
 
 bool Updater::must_be_anew(const Stratum& s, const std::vector<const Rule*>& rules) {
@@ -168,7 +197,8 @@ void Updater::anew(const Stratum& s) {
 
 bool Updater::by_closure(const Stratum& s, const std::vector<const Rule*>& rules) {
   const int p = s.relations[0];
-  if (!s.recursive || s.relations.size() != 1 || changed(p) || e_.has_given(p)) return false;
+  if (!e_.uses(Evaluation::kClosure) || !s.recursive || s.relations.size() != 1 || changed(p) || e_.has_given(p))
+    return false;
   const int base = closed_relation(rules, p);
   if (base < 0 || table(base, kNow).rows() == nullptr || table(p, kNow).rows() == nullptr) return false;
   table(base, kNow).rows()->need_columns();
@@ -182,7 +212,7 @@ bool Updater::by_closure(const Stratum& s, const std::vector<const Rule*>& rules
                              table(p, kNow),
                              added,
                              removed,
-                             table(p, kNow).size() / 64 + 1000,
+                             e_.work_of(s) / kClosureShare + kLeastWork / 10,
                              [&](const Value* fact, bool came) {
                                if (consumed) note(p, fact, came);
                              }};
@@ -209,11 +239,12 @@ void Updater::solve(const Rule& rule, const std::vector<std::pair<size_t, Table>
                                    .rule = r,
                                    .body = r.body,
                                    .relations = tables_,
-                                   .changing = std::vector<bool>(tables_.size(), false),
                                    .first = static_cast<int>(behind ? rule.body.size() : reads[0].first),
                                    .bound = {},
                                    .end = Step::Kind::kSolved});
+  spend(kPerPlan);
   Machine machine(e_.unit(), r, plan, nullptr, e_.cancel());
+  machine.set_most_work(left_);
   std::vector<Value> slots(static_cast<size_t>(plan.slots));
   machine.solved = [&] {
     for (int i = 0; i < r.slots; i++) slots[static_cast<size_t>(i)] = machine.slot(i);
@@ -222,19 +253,17 @@ void Updater::solve(const Rule& rule, const std::vector<std::pair<size_t, Table>
     return true;
   };
   machine.run();
+  spend(machine.work());
 }
 
-// All facts that some lost reason leads to, into kRemoved. False if they are too many.
-bool Updater::lose(const Stratum& s, const std::vector<const Rule*>& rules) {
-  uint64_t all = 0, lost = 0;
+// All facts that some lost reason leads to, into kRemoved.
+void Updater::lose(const Stratum& s, const std::vector<const Rule*>& rules) {
   std::map<int, std::vector<Value>> frontier;
-  for (const int r : s.relations) {
-    all += table(r, kNow).size();
+  for (const int r : s.relations)
     table(r, kRemoved).for_each([&](const Value* fact) {
       auto& f = frontier[r];
       f.insert(f.end(), fact, fact + std::max(1, table(r, kNow).arity()));
     });
-  }
   const auto take = [&](int r, const std::vector<Value>& heads) {
     const auto step = static_cast<size_t>(std::max(1, table(r, kNow).arity()));
     for (size_t i = 0; i < heads.size(); i += step) {
@@ -242,7 +271,7 @@ bool Updater::lose(const Stratum& s, const std::vector<const Rule*>& rules) {
       if (!table(r, kNow).contains(fact) || e_.is_given(r, fact)) continue;
       if (table(r, kRemoved).contains(fact)) continue;
       note(r, fact, false);
-      lost++;
+      spend(kPerFact);
       frontier[r].insert(frontier[r].end(), fact, fact + step);
     }
   };
@@ -254,7 +283,7 @@ bool Updater::lose(const Stratum& s, const std::vector<const Rule*>& rules) {
       const Table which = literal.kind == Literal::Kind::kNegated ? kAdded : kRemoved;
       if (table(literal.atom.relation, which).size() > 0) lossy.emplace_back(l, which);
     }
-    if (lossy.size() > kMostLossy) return false;
+    if (lossy.size() > kMostLossy) throw TooMuchWork{};
     for (uint32_t some = 1; some < (1u << lossy.size()); some++) {
       std::vector<std::pair<size_t, Table>> reads;
       for (size_t i = 0; i < lossy.size(); i++)
@@ -265,7 +294,6 @@ bool Updater::lose(const Stratum& s, const std::vector<const Rule*>& rules) {
     }
   }
   while (!frontier.empty()) {
-    if (lost > all / 64 + 1000) return false;
     const auto last = std::exchange(frontier, {});
     for (const auto& [r, facts] : last) {
       touched_.push_back(r);
@@ -283,7 +311,6 @@ bool Updater::lose(const Stratum& s, const std::vector<const Rule*>& rules) {
       }
     for (const auto& [r, facts] : last) table(r, kFrontier).tuples()->clear();
   }
-  return true;
 }
 
 bool Updater::derivable(const std::vector<const Rule*>& rules, int relation, const std::vector<Value>& fact) {
@@ -307,7 +334,9 @@ bool Updater::derivable(const std::vector<const Rule*>& rules, int relation, con
         found = value_of(e_.unit(), r->head.arguments[c], slots) == fact[c];
       return !found;
     };
+    machine.set_most_work(left_);
     machine.run();
+    spend(machine.work() + kPerFact);
     if (found) return true;
   }
   return false;
@@ -341,6 +370,7 @@ void Updater::gain(const Stratum& s, const std::vector<const Rule*>& rules) {
       if (!table(r, kNow).fits(fact)) throw FormChanges{};
       if (!table(r, kNow).put(fact)) continue;
       note(r, fact, true);
+      spend(kPerFact);
       next[r].insert(next[r].end(), fact, fact + step);
     }
   };

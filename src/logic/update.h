@@ -1,6 +1,7 @@
 // Facts that come and go when rules are done: what follows from them changes stratum by stratum. Facts that lose a reason go
 // first, those that have another come back, then new ones follow (delete and rederive). Closures search anew from the nodes
-// that reach a changed edge. Aggregates, best values, and changes that would be most of the work are computed anew.
+// that reach a changed edge. Aggregates and best values are computed anew, and so is a stratum when the change has cost a
+// good part of what that costs: it never takes much longer.
 #pragma once
 #include <functional>
 #include <memory>
@@ -45,10 +46,12 @@ class Updater {
   void give(const Wanted& w);
   bool changed(int relation);
   void stratum(const Stratum& s);
+  void spend(uint64_t work);
+  void take_back(const Stratum& s);
   bool must_be_anew(const Stratum& s, const std::vector<const Rule*>& rules);
   void anew(const Stratum& s);
   bool by_closure(const Stratum& s, const std::vector<const Rule*>& rules);
-  bool lose(const Stratum& s, const std::vector<const Rule*>& rules);
+  void lose(const Stratum& s, const std::vector<const Rule*>& rules);
   void regain(const std::vector<const Rule*>& rules, const Stratum& s);
   void gain(const Stratum& s, const std::vector<const Rule*>& rules);
   bool derivable(const std::vector<const Rule*>& rules, int relation, const std::vector<Value>& fact);
@@ -66,6 +69,7 @@ class Updater {
   std::vector<Wanted> wanted_;
   std::vector<int> touched_;                      // relations with entries in added or removed
   std::vector<std::unique_ptr<JoinPlan>> plans_;  // of derivable()
+  uint64_t left_ = 0;                             // work that the stratum's change may still cost
   bool broken_ = false;
 };
 

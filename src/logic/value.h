@@ -44,8 +44,11 @@ class Symbols {
     number = found->second;
     return true;
   }
+  /// Texts in the order in which they came.
+  const std::deque<std::string>& texts() const { return texts_; }
   /// From now on texts count as memory of facts.
   void set_meter(Meter& meter) { meter_ = &meter; }
+  Meter* meter() const { return meter_; }
 
  private:
   static constexpr uint64_t kOverhead = 96;  // the string, its place in the table, the allocator's part

@@ -14,15 +14,16 @@ namespace {
 
 void require_sequences(const char* layer, const Tensor& x, int64_t width) {
   if (x.rank() != 3 || x.size(2) != width)
-    throw Error(std::string(layer) + ": x is " + to_string(x.shape()) + " — it must be [batch, length, " +
-                std::to_string(width) + "]");
+    throw Error(ErrorKind::kShape, std::string(layer) + ": x is " + to_string(x.shape()) +
+                                       " — it must be [batch, length, " + std::to_string(width) + "]");
 }
 
 // x plus the first rows of a table of positions.
 Tensor with_positions(const char* layer, const Tensor& x, const Tensor& table) {
   if (x.rank() < 2 || x.size(-1) != table.size(1) || x.size(-2) > table.size(0))
-    throw Error(std::string(layer) + ": x is " + to_string(x.shape()) + " — it must be [..., length, " +
-                std::to_string(table.size(1)) + "] with a length of at most " + std::to_string(table.size(0)));
+    throw Error(ErrorKind::kShape, std::string(layer) + ": x is " + to_string(x.shape()) +
+                                       " — it must be [..., length, " + std::to_string(table.size(1)) +
+                                       "] with a length of at most " + std::to_string(table.size(0)));
   return add(x, slice(table, 0, 0, x.size(-2)));
 }
 

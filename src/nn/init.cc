@@ -15,8 +15,8 @@ namespace {
 
 void require_real(const char* what, const Tensor& t) {
   if (!t.defined() || !is_float(t.dtype()))
-    throw Error(std::string("init::") + what + ": the tensor is " + (t.defined() ? name(t.dtype()) : "undefined") +
-                " — give it one of f32 or f64");
+    throw Error(ErrorKind::kType, std::string("init::") + what + ": the tensor is " +
+                                      (t.defined() ? name(t.dtype()) : "undefined") + " — give it one of f32 or f64");
 }
 
 // Φ(x), accurate in both tails.

@@ -10,14 +10,16 @@ namespace {
 // A layer's errors are its own: an op would only speak of weights that do not fit.
 void require_channels(const Tensor& x, int64_t channels, int least_rank, const char* must) {
   if (x.rank() < least_rank || x.size(1) != channels)
-    throw Error("the input is " + to_string(x.shape()) + " — it must be " + must + " with " + std::to_string(channels) +
-                " channels");
+    throw Error(ErrorKind::kShape, "the input is " + to_string(x.shape()) + " — it must be " + must + " with " +
+                                       std::to_string(channels) + " channels");
 }
 
 void require_tail(const Tensor& x, const Dims& shape) {
   bool fits = x.rank() >= shape.size();
   for (int a = 1; fits && a <= shape.size(); a++) fits = x.size(-a) == shape[shape.size() - a];
-  if (!fits) throw Error("the input is " + to_string(x.shape()) + " — its last axes must be " + to_string(shape));
+  if (!fits)
+    throw Error(ErrorKind::kShape,
+                "the input is " + to_string(x.shape()) + " — its last axes must be " + to_string(shape));
 }
 
 // running ← (1 - momentum) · running + share · now. Both are stores: in a capture they keep their order, and a
@@ -51,8 +53,8 @@ Tensor BatchNorm::forward(const Tensor& x) {
   if (!training()) return batch_norm_inference(x, running_mean, running_var, weight, bias, eps_);
   const int64_t count = x.numel() / channels;
   if (count < 2)
-    throw Error("one element per channel, " + to_string(x.shape()) +
-                ", has no variance — train on larger batches, or call eval()");
+    throw Error(ErrorKind::kShape, "one element per channel, " + to_string(x.shape()) +
+                                       ", has no variance — train on larger batches, or call eval()");
   const auto [y, mean, variance] = batch_norm(x, weight, bias, eps_);
   const double n = static_cast<double>(count);
   follow(running_mean, momentum_, mean, momentum_);
@@ -62,12 +64,13 @@ Tensor BatchNorm::forward(const Tensor& x) {
 }
 void BatchNorm1d::check_rank(const Tensor& x) const {
   if (x.rank() != 2 && x.rank() != 3)
-    throw Error("the input is " + to_string(x.shape()) +
-                " — it must be [batch, channels] or [batch, channels, length]");
+    throw Error(ErrorKind::kShape, "the input is " + to_string(x.shape()) +
+                                       " — it must be [batch, channels] or [batch, channels, length]");
 }
 void BatchNorm2d::check_rank(const Tensor& x) const {
   if (x.rank() != 4)
-    throw Error("the input is " + to_string(x.shape()) + " — it must be [batch, channels, height, width]");
+    throw Error(ErrorKind::kShape,
+                "the input is " + to_string(x.shape()) + " — it must be [batch, channels, height, width]");
 }
 
 LayerNorm::LayerNorm(const Dims& shape, double eps, bool affine) : shape_(shape), eps_(eps) {

@@ -17,7 +17,7 @@ Tensor Unflatten::forward(const Tensor& x) {
 }
 
 Tensor Reshape::forward(const Tensor& x) {
-  if (x.rank() == 0) throw Error("the input is a scalar — it must be a batch, [n, …]");
+  if (x.rank() == 0) throw Error(ErrorKind::kShape, "the input is a scalar — it must be a batch, [n, …]");
   Dims shape = shape_;
   shape.insert(0, x.size(0));
   return reshape(contiguous(x), shape);
@@ -34,8 +34,8 @@ Pad::Pad(const Dims& before, const Dims& after, double value) : before_(before),
 }
 Tensor Pad::forward(const Tensor& x) {
   if (before_.size() > x.rank())
-    throw Error("the input is " + to_string(x.shape()) + " — it must have " + std::to_string(before_.size()) +
-                " axes or more");
+    throw Error(ErrorKind::kShape, "the input is " + to_string(x.shape()) + " — it must have " +
+                                       std::to_string(before_.size()) + " axes or more");
   Dims before = Dims::filled(x.rank(), 0), after = before;
   for (int i = 0, axis = x.rank() - before_.size(); i < before_.size(); i++, axis++)
     before[axis] = before_[i], after[axis] = after_[i];
@@ -52,7 +52,8 @@ Tensor Concat::forward(const Tensor& x) {
 Tensor Residual::forward(const Tensor& x) {
   const Tensor y = inner()(x);
   if (!(y.shape() == x.shape()))
-    throw Error("inner makes " + to_string(y.shape()) + " of " + to_string(x.shape()) + " — it must keep the shape");
+    throw Error(ErrorKind::kShape,
+                "inner makes " + to_string(y.shape()) + " of " + to_string(x.shape()) + " — it must keep the shape");
   return add(x, y);
 }
 

@@ -28,7 +28,8 @@ void require_some(const char* loss, const Tensor& result, const Tensor& target) 
 Tensor like(const char* loss, const Tensor& result, const Tensor& target) {
   require_some(loss, result, target);
   if (!(result.shape() == target.shape()))
-    throw Error(std::string(loss) + ": " + both(result, target) + " — they must have the same shape");
+    throw Error(ErrorKind::kShape,
+                std::string(loss) + ": " + both(result, target) + " — they must have the same shape");
   return result.dtype() == target.dtype() ? target : to(target, result.dtype());
 }
 
@@ -50,11 +51,12 @@ struct Rows {
 Rows rows_of(const char* loss, const Tensor& scores, const Tensor& labels) {
   require_some(loss, scores, labels);
   if (labels.dtype() != kI32 && labels.dtype() != kI64)
-    throw Error(std::string(loss) + ": labels are " + name(labels.dtype()) + " — give i32 or i64");
+    throw Error(ErrorKind::kType, std::string(loss) + ": labels are " + name(labels.dtype()) + " — give i32 or i64");
   Dims shape = scores.shape();
   if (!shape.empty()) shape.erase(shape.size() - 1);
   if (scores.rank() < 2 || !(labels.shape() == shape))
-    throw Error(std::string(loss) + ": " + both(scores, labels) + " — give [n, …, classes] and one label for each row");
+    throw Error(ErrorKind::kShape,
+                std::string(loss) + ": " + both(scores, labels) + " — give [n, …, classes] and one label for each row");
   if (scores.rank() == 2) return {scores, labels, shape};
   return {reshape(contiguous(scores), {-1, scores.size(-1)}), reshape(contiguous(labels), {-1}), shape};
 }

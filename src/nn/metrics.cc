@@ -77,7 +77,8 @@ double share_within(const char* what, const Tensor& scores, const Tensor& labels
 
 double share_within(const char* what, const Tensor& scores, const Tensor& labels, int64_t k) {
   require_labels(what, scores, labels);
-  if (!is_float(scores.dtype())) throw Error(std::string(what) + ": scores are " + name(scores.dtype()));
+  if (!is_float(scores.dtype()))
+    throw Error(ErrorKind::kType, std::string(what) + ": scores are " + name(scores.dtype()));
   return scores.dtype() == kF32 ? share_within<float>(what, scores, labels, k)
                                 : share_within<double>(what, scores, labels, k);
 }

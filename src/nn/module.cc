@@ -340,12 +340,16 @@ Tensor Layer::operator()(const Tensor& x) {
   const Within here(*this);
   try {
     if (!x.defined()) throw Error("the input is undefined — give it a tensor");
-    if (x.numel() == 0) throw Error("the batch is empty, " + to_string(x.shape()) + " — give at least one sample");
+    if (x.numel() == 0)
+      throw Error(ErrorKind::kShape, "the batch is empty, " + to_string(x.shape()) + " — give at least one sample");
     Tensor y = forward(x);
     here.result(y);
     return y;
   } catch (const Error& e) {
-    throw Error(e.kind(), (name().empty() ? kind() : name() + " (" + kind() + ")") + ": " + e.what());
+    std::string what = e.what();
+    if (what.starts_with(kind() + ": "))
+      what.erase(0, kind().size() + 2);  // layers that can be called in other ways, too
+    throw Error(e.kind(), (name().empty() ? kind() : name() + " (" + kind() + ")") + ": " + what);
   }
 }
 

@@ -64,14 +64,16 @@ void Recurrent::reset_state() {
 void Recurrent::check(const Tensor& x, const RecurrentState& initial) const {
   const std::string name = kind_;
   if (x.rank() != 3 || x.size(2) != in_)
-    throw Error(name + ": x is " + to_string(x.shape()) + " — it must be " +
-                (options_.batch_first ? "[batch, steps, " : "[steps, batch, ") + std::to_string(in_) + "]");
+    throw Error(ErrorKind::kShape, name + ": x is " + to_string(x.shape()) + " — it must be " +
+                                       (options_.batch_first ? "[batch, steps, " : "[steps, batch, ") +
+                                       std::to_string(in_) + "]");
   const Dims shape{static_cast<int64_t>(weights_.size()), x.size(options_.batch_first ? 0 : 1), hidden_};
-  if (x.size(options_.batch_first ? 1 : 0) == 0) throw Error(name + ": the sequence is empty — give at least one step");
+  if (x.size(options_.batch_first ? 1 : 0) == 0)
+    throw Error(ErrorKind::kShape, name + ": the sequence is empty — give at least one step");
   for (const Tensor& t : {initial.h, initial.c})
     if (t.defined() && !(t.shape() == shape))
-      throw Error(name + ": a state is " + to_string(t.shape()) + " — for this x it must be " + to_string(shape) +
-                  ", [layers · directions, batch, hidden]");
+      throw Error(ErrorKind::kShape, name + ": a state is " + to_string(t.shape()) + " — for this x it must be " +
+                                         to_string(shape) + ", [layers · directions, batch, hidden]");
   if (has_cell() && initial.h.defined() != initial.c.defined())
     throw Error(name + ": one initial state of two — give both h and c, or none");
 }

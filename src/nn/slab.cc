@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "ingot/base/error.h"
+#include "ingot/base/text.h"
 #include "ingot/graph/plan.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
@@ -14,8 +15,6 @@
 
 namespace ingot {
 namespace {
-
-std::string quoted(const std::string& name) { return "\"" + name + "\""; }
 
 // The memory of all slabs that live.
 class Claims {
@@ -54,19 +53,21 @@ void check_parameters(const std::vector<Parameter>& parameters) {
   std::set<std::string> names;
   for (const Parameter& p : parameters) {
     if (!names.insert(p.name).second)
-      throw Error("parameters: two are called " + quoted(p.name) + " — give each its own name");
+      throw Error("parameters: two are called " + in_quotes(p.name) + " — give each its own name");
     if (p.tensor == nullptr || !p.tensor->defined())
-      throw Error("parameters: " + quoted(p.name) + " is undefined — give it a tensor first");
+      throw Error("parameters: " + in_quotes(p.name) + " is undefined — give it a tensor first");
     if (claims().has(*p.tensor))
-      throw Error("parameters: " + quoted(p.name) +
+      throw Error("parameters: " + in_quotes(p.name) +
                   " is in the slab of another training step — make one step (an nn::Trainer, or Updates that steps for "
                   "several batch shapes share), or end the other one first");
     const DType type = p.tensor->dtype(), first = parameters[0].tensor->dtype();
     if (!is_float(type))
-      throw Error("parameters: " + quoted(p.name) + " is " + name(type) + " — parameters are f32 or f64");
+      throw Error(ErrorKind::kType,
+                  "parameters: " + in_quotes(p.name) + " is " + name(type) + " — parameters are f32 or f64");
     if (type != first)
-      throw Error("parameters: " + quoted(parameters[0].name) + " is " + name(first) + " and " + quoted(p.name) +
-                  " is " + name(type) + " — all must have one type; convert with to()");
+      throw Error(ErrorKind::kType, "parameters: " + in_quotes(parameters[0].name) + " is " + name(first) + " and " +
+                                        in_quotes(p.name) + " is " + name(type) +
+                                        " — all must have one type; convert with to()");
   }
 }
 
@@ -101,8 +102,8 @@ void check_overlaps(const std::vector<Parameter>& parameters, std::vector<size_t
     std::erase_if(open, [&](size_t k) { return memory_span(*parameters[k].tensor).second <= begin(i); });
     for (const size_t k : open)
       if (overlaps(*parameters[i].tensor, *parameters[k].tensor))
-        throw Error("parameters: " + quoted(parameters[std::min(i, k)].name) + " and " +
-                    quoted(parameters[std::max(i, k)].name) +
+        throw Error("parameters: " + in_quotes(parameters[std::min(i, k)].name) + " and " +
+                    in_quotes(parameters[std::max(i, k)].name) +
                     " share some of their memory — share all of a parameter, or none");
     open.push_back(i);
   }

@@ -55,8 +55,9 @@ void put_list(std::string& text, const char* what, const std::vector<std::string
   for (size_t i = 0; i < std::min(to.size(), from.size()); i++)
     if (to[i].name != from[i].name || !(to[i].tensor.shape() == from[i].tensor.shape()) ||
         to[i].tensor.dtype() != from[i].tensor.dtype())
-      throw Error("copy_parameters: " + to[i].name + " is " + describe(to[i].tensor) + ", but " + from[i].name +
-                  " is " + describe(from[i].tensor) + " — both modules must have the same structure");
+      throw Error(ErrorKind::kShape, "copy_parameters: " + to[i].name + " is " + describe(to[i].tensor) + ", but " +
+                                         from[i].name + " is " + describe(from[i].tensor) +
+                                         " — both modules must have the same structure");
   throw Error("copy_parameters: " + std::to_string(to.size()) + " and " + std::to_string(from.size()) +
               " tensors — both modules must have the same structure");
 }

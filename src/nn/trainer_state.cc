@@ -19,7 +19,8 @@ class Values {
   const std::string& text(const std::string& key) const {
     const auto found = values_.find(key);
     if (found == values_.end())
-      throw Error("training state: \"" + key + "\" is missing — the file is not a checkpoint of a training run");
+      throw Error(ErrorKind::kFile,
+                  "training state: \"" + key + "\" is missing — the file is not a checkpoint of a training run");
     return found->second;
   }
   double real(const std::string& key) const { return number<double>(key); }
@@ -55,7 +56,8 @@ const NamedTensor* find(const TrainingState& state, const std::string& name) {
 const Tensor& same(const TrainingState& state, const std::string& name, const Tensor& like) {
   const NamedTensor* found = find(state, name);
   if (found == nullptr)
-    throw Error("training state: \"" + name + "\" is missing — it was saved by a run with other options");
+    throw Error(ErrorKind::kFile,
+                "training state: \"" + name + "\" is missing — it was saved by a run with other options");
   const Tensor& t = found->tensor;
   if (t.dtype() != like.dtype() || !(t.shape() == like.shape()))
     throw Error(ErrorKind::kFile, "training state: \"" + name + "\" is " + describe(t) + ", not " + describe(like) +
@@ -188,8 +190,8 @@ void Trainer::load_state(const TrainingState& state) {
   Impl& t = *impl_;
   const Values values(state.values);
   if (values.text("format") != kFormat)
-    throw Error("training state: its format is \"" + values.text("format") + "\" — this program reads \"" + kFormat +
-                "\"");
+    throw Error(ErrorKind::kFile, "training state: its format is \"" + values.text("format") +
+                                      "\" — this program reads \"" + kFormat + "\"");
   const auto require_same = [&](const char* key, const std::string& now) {
     if (values.text(key) != now)
       throw Error(std::string("training state: ") + key + " was " + values.text(key) + " and is " + now +
@@ -200,7 +202,8 @@ void Trainer::load_state(const TrainingState& state) {
   // Everything is read and checked before anything changes.
   const int64_t metrics = static_cast<int64_t>(t.options.metrics.size());
   const NamedTensor* table = find(state, "history");
-  if (table == nullptr) throw Error("training state: the history is missing — the checkpoint is damaged");
+  if (table == nullptr)
+    throw Error(ErrorKind::kFile, "training state: the history is missing — the checkpoint is damaged");
   std::vector<EpochResult> history = history_of(table->tensor, metrics);
   Sums sums{.samples = values.real("sum.samples"), .loss = values.real("sum.loss"), .metrics = {}};
   for (const Metric& m : t.options.metrics) sums.metrics.push_back(values.real("metric." + m.name));

@@ -117,6 +117,10 @@ DataSource source_of(const SourceRequest& r, Samples samples) {
   if (normalize && out.train->input().dtype == kF32) scale = input_scale(*out.train);
   task.mean = scale.mean, task.deviation = scale.deviation;
   if (!scale.mean.empty()) out.always.push_back(data::normalize(scale.mean, scale.deviation));
+  // What is trained on shows in the loss; what is tested with would only make a score of nothing.
+  const data::Dataset* tested = out.test != nullptr ? out.test.get() : trained != nullptr ? out.train.get() : nullptr;
+  if (tested != nullptr && tested->input().dtype == kF32) input_scale(*tested);
+  if (tested != nullptr && targets == Targets::kNumbers) target_scale(*tested);
   return out;
 }
 

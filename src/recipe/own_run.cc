@@ -158,7 +158,8 @@ class OwnRunner {
     const nn::EpochResult* best = nullptr;
     for (const nn::EpochResult& r : history_.periods)
       if (r.best) best = &r;
-    e.best = !run_.keeps_best() || !e.tested || best == nullptr || !(score(e) < score(*best));
+    // What is no number is better than nothing; a later period that is as good is the better one.
+    e.best = !run_.keeps_best() || !e.tested || best == nullptr || std::isnan(score(*best)) || score(e) >= score(*best);
     if (e.best) {
       const std::vector<NamedTensor> now = run_.weights();
       for (size_t i = 0; i < now.size(); i++) copy_into(best_[i].tensor, now[i].tensor);

@@ -54,7 +54,8 @@ Scale scale_of(const data::Dataset& set, bool of_target, int64_t groups) {
   for (size_t i = 0; i < all.size(); i++) {
     const double shift = all[i].sum / count, mean = all[i].origin + shift;
     if (!std::isfinite(all[i].squares))
-      throw Error(fmt::format("{} hold numbers that are not finite{}", of_target ? "the targets" : "the inputs",
+      throw Error(ErrorKind::kNumeric,
+                  fmt::format("{} hold numbers that are not finite{}", of_target ? "the targets" : "the inputs",
                               groups > 1 ? fmt::format(", in column or channel {}", i) : ""));
     const double deviation = std::sqrt(std::max(0.0, all[i].squares / count - shift * shift));
     // Less than f32 can tell apart near the mean is nothing.

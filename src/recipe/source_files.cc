@@ -234,7 +234,7 @@ std::vector<int64_t> columns_named(const io::Csv& table, const std::vector<std::
   for (const std::string& name : names) {
     const auto found = std::find(table.columns.begin(), table.columns.end(), name);
     if (found == table.columns.end())
-      throw Error(fmt::format("the table has no column \"{}\", which the model needs", name));
+      throw Error(ErrorKind::kFile, fmt::format("the table has no column \"{}\", which the model needs", name));
     numbers.push_back(found - table.columns.begin());
   }
   return numbers;

@@ -16,7 +16,7 @@ namespace ingot::recipe {
 SweepAxis sweep_axis(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    throw Error(fmt::format("sweep: \"{}\" is no key with values — write it as agent.lr=0.001,0.0003", text));
+    throw Error(fmt::format("sweep: \"{}\" is no key with values — write it as optimizer.lr=0.001,0.0003", text));
   SweepAxis axis{text.substr(0, equals), {""}};
   int depth = 0;
   bool quoted = false;

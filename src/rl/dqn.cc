@@ -27,6 +27,7 @@ void check(const DqnOptions& o) {
   require(std::isfinite(o.shaping) && o.bonus >= 0, "shaping is a number, bonus is 0 or more");
   require(o.hold >= 1, "hold is 1 (one random action at a time) or more");
   require(o.capacity >= o.batch, "the replay's capacity is at least a batch");
+  require(!o.all_actions || o.n_step == 1, "all_actions looks one step ahead: n_step is 1 with it");
 }
 
 std::unique_ptr<QNet> make_net(const NetInput& input, int64_t actions, const DqnOptions& o) {
@@ -49,12 +50,12 @@ DqnUpdate::DqnUpdate(const NetInput& input, int64_t actions, const DqnOptions& o
       step_(zeros({}, kI64)) {
   const optim::Adam adam{.lr = o.lr, .clip_norm = o.clip_norm};
   adam_ = make_state(adam, *parameters_);
-  const int64_t n = o.batch;
+  const int64_t n = o.batch, each_state = o.all_actions ? actions : 1, m = n * each_state;
   batch_ = {Tensor::empty(input.shape(n), input.dtype()),
-            Tensor::empty(input.shape(n), input.dtype()),
-            zeros({n, 1}, kI64),
-            zeros({n}),
-            zeros({n}),
+            Tensor::empty(input.shape(m), input.dtype()),
+            zeros({n, each_state}, kI64),
+            zeros({m}),
+            zeros({m}),
             ones({n})};
 
   const auto real = [&](const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : to(x, dtype); };
@@ -65,18 +66,20 @@ DqnUpdate::DqnUpdate(const NetInput& input, int64_t actions, const DqnOptions& o
     // What the next state is worth: the best action of the target network, or its value of the online one's choice.
     const Tensor values = (*target_)(next);
     const Tensor worth =
-        o.double_q ? reshape(gather(values, argmax((*online_)(next), {1}, true), 1), {n}) : max(values, {1});
+        o.double_q ? reshape(gather(values, argmax((*online_)(next), {1}, true), 1), {m}) : max(values, {1});
     const Tensor target = stop_gradient(reward + discount * worth);
 
     // A transition of importance weight 0 has no gradient.
-    const Tensor value = reshape(gather((*online_)(state), action, 1), {n});
-    const Tensor each = o.huber ? nn::huber_loss(value, target, 1, nn::Reduction::kNone)
-                                : nn::mse_loss(value, target, nn::Reduction::kNone);
+    const Tensor value = reshape(gather((*online_)(state), action, 1), {m});
+    const auto of_state = [&](const Tensor& x) { return o.all_actions ? mean(reshape(x, {n, actions}), {1}) : x; };
+    const Tensor each = of_state(o.huber ? nn::huber_loss(value, target, 1, nn::Reduction::kNone)
+                                         : nn::mse_loss(value, target, nn::Reduction::kNone));
     const Tensor loss = mean(weight * each);
 
     const std::vector<Tensor> g = gradients(loss, parameters_->named());
     for (size_t i = 0; i < parameters_->size(); i++) copy_into(parameters_->gradient(i), g[i]);
-    const Tensor error = real(target - value, kF32), mean_value = real(mean(value), kF32);
+    const Tensor off = target - value, error = real(o.all_actions ? of_state(abs(off)) : off, kF32),
+                 mean_value = real(mean(value), kF32);
     record_update(adam, *parameters_, adam_, lr_, step_);
     if (o.copy_every == 0) {
       const Tensor &follows = target_parameters_->values(), &leads = parameters_->values();
@@ -85,13 +88,12 @@ DqnUpdate::DqnUpdate(const NetInput& input, int64_t actions, const DqnOptions& o
     return std::vector<NamedTensor>{
         {"loss", real(loss, kF32)}, {"td_error", error}, {"value", mean_value}, {"target", real(target, kF32)}};
   };
-  const Dims per_sample{n};
   const std::vector<InputSpec> inputs = {InputSpec(input.shape(n), input.dtype(), "state"),
-                                         InputSpec(input.shape(n), input.dtype(), "next"),
-                                         InputSpec({n, 1}, kI64, "action"),
-                                         InputSpec(per_sample, kF32, "reward"),
-                                         InputSpec(per_sample, kF32, "discount"),
-                                         InputSpec(per_sample, kF32, "weight")};
+                                         InputSpec(input.shape(m), input.dtype(), "next"),
+                                         InputSpec({n, each_state}, kI64, "action"),
+                                         InputSpec(Dims{m}, kF32, "reward"),
+                                         InputSpec(Dims{m}, kF32, "discount"),
+                                         InputSpec(Dims{n}, kF32, "weight")};
   plan_ = compile_function(update, inputs,
                            {.name = "dqn update",
                             .roles = {{parameters_->values(), Role::kParameter},

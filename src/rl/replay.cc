@@ -38,7 +38,8 @@ void ReplayOrder::take_memory() {
 }
 
 void ReplayOrder::refuse_memory() const {
-  throw Error("replay: there is no memory for " + std::to_string(capacity()) + " transitions — give it less capacity");
+  throw Error(ErrorKind::kMemory,
+              "replay: there is no memory for " + std::to_string(capacity()) + " transitions — give it less capacity");
 }
 
 int64_t ReplayOrder::add_row() {

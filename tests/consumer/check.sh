@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# check.sh BUILD_DIR WORK_DIR CXX IO RL RECIPE: installs Ingot from BUILD_DIR, then builds and runs the consumer against the installed
+# check.sh BUILD_DIR WORK_DIR CXX IO RL RECIPE SYSTEMS: installs Ingot from BUILD_DIR, then builds and runs the consumer against the installed
 # tree, by CMake and by pkg-config, static and shared; with IO=ON, that of the files library, too; with RL=ON, an environment of
-# its own; with RECIPE=ON, a system of its own.
+# its own; with RECIPE=ON, a system of its own; with SYSTEMS=ON, a program on all of them.
 set -euo pipefail
 source=$(cd "$(dirname "$0")" && pwd)
-build=$1 work=$2 cxx=$3 io=$4 rl=$5 recipe=$6
+build=$1 work=$2 cxx=$3 io=$4 rl=$5 recipe=$6 systems=$7
 rm -rf "$work"
 mkdir -p "$work"
 cmake --install "$build" --prefix "$work/first" >"$work/install.log"
@@ -24,12 +24,13 @@ expect() {  # expect KIND PROGRAM: it runs, and it is linked as KIND says
 }
 
 for kind in static shared; do
-  cmake -G Ninja -S "$source" -B "$work/$kind" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" -DINGOT_KIND=$kind -DINGOT_WITH_IO="$io" -DINGOT_WITH_RL="$rl" -DINGOT_WITH_RECIPE="$recipe" >"$work/$kind.log"
+  cmake -G Ninja -S "$source" -B "$work/$kind" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" -DINGOT_KIND=$kind -DINGOT_WITH_IO="$io" -DINGOT_WITH_RL="$rl" -DINGOT_WITH_RECIPE="$recipe" -DINGOT_WITH_SYSTEMS="$systems" >"$work/$kind.log"
   cmake --build "$work/$kind" >>"$work/$kind.log" || { cat "$work/$kind.log"; exit 1; }
   expect $kind "$work/$kind/consumer"
   if [ "$io" = ON ]; then expect $kind "$work/$kind/consumer_io"; fi
   if [ "$rl" = ON ]; then expect $kind "$work/$kind/consumer_rl"; fi
   if [ "$recipe" = ON ]; then expect $kind "$work/$kind/consumer_system"; fi
+  if [ "$systems" = ON ]; then expect $kind "$work/$kind/consumer_systems"; fi
 done
 # Words of pkg-config's answers are options: splitting them is the point.
 # shellcheck disable=SC2046
@@ -54,5 +55,11 @@ if [ "$rl" = ON ]; then
   # shellcheck disable=SC2046
   "$cxx" -std=c++20 -static $(pkg-config --cflags ingot_rl) "$source/rl.cc" -o "$work/pc-rl-static" $(pkg-config --static --libs ingot_rl)
   expect static "$work/pc-rl-static"
+fi
+if [ "$systems" = ON ]; then
+  doors=(ingot_gates_door ingot_rl_door ingot_logic_door)
+  # shellcheck disable=SC2046
+  "$cxx" -std=c++20 $(pkg-config --cflags "${doors[@]}") "$source/systems.cc" -o "$work/pc-systems-shared" $(pkg-config --libs "${doors[@]}")
+  expect shared "$work/pc-systems-shared"
 fi
 if [ -x "$prefix/bin/ingot" ]; then "$prefix/bin/ingot" --version; fi

@@ -13,9 +13,9 @@ find "$goldens" -name "*.$reader*" -exec cp {} "$corpus/$reader" \;
 if [ "$reader" = csv ]; then  # the target takes its options from the first byte
   for file in "$corpus/$reader"/*; do { printf '\0' && cat "$file"; } >"$file.seed" && rm "$file"; done
 fi
-if [ "$reader" = rules ]; then  # the first byte is the dialect
+if [ "$reader" = rules ]; then  # the first byte is the dialect, or says that it is a theory
   for file in "$goldens"/../../../examples/logic/*; do
-    { case $file in *.dl) printf '\1' ;; *) printf '\0' ;; esac && cat "$file"; } >"$corpus/rules/$(basename "$file")"
+    { case $file in *.dl) printf '\1' ;; *.theory) printf '\377' ;; *) printf '\0' ;; esac && cat "$file"; } >"$corpus/rules/$(basename "$file")"
   done
 fi
 longest=4096

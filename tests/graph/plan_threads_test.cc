@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "graph/schedule.h"
+#include "ingot/base/error.h"
 #include "tests/graph/random_graph.h"
 #include "tests/graph/training_plan.h"
 
@@ -143,6 +144,24 @@ TEST_F(PlanThreads, ParametersSharedByReaders) {
       for (int i = 0; i < kRuns; i++) ASSERT_TRUE(close(plan.run(x)[0], expected, {0, 64}, 1));
     });
   for (std::thread& t : users) t.join();
+}
+
+// Two checks with no barrier for data between them: who is late may not mistake what the second finds for the first one's.
+TEST_F(PlanThreads, AMemberThatIsLateLooksAtTheRightCheck) {
+  graph::share_every_step = false;
+  set_threads(4);
+  const Tensor table = ones({4, 2});
+  Plan plan = compile(
+      [&](const Tensor& i, const Tensor& k, const Tensor& x) {
+        return std::vector<Tensor>{index_select(table, i + i), index_select(table, k + k), sum(exp(x), {1})};
+      },
+      {{{1}, kI64}, {{1}, kI64}, {{256, 256}}});
+  ASSERT_GT(plan.threads(), 1);
+  const Tensor good = Tensor::from<int64_t>({1}), bad = Tensor::from<int64_t>({2}), x = ones({256, 256});
+  for (int run = 0; run < kRuns * 20; run++) {
+    EXPECT_THROW(plan.run(good, bad, x), Error);
+    plan.run(good, good, x);
+  }
 }
 
 // Large enough to be shared out without being told to.

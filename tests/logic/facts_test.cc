@@ -1,6 +1,7 @@
 // Files of facts in and out, proofs and what is missing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -55,6 +56,45 @@ TEST_F(Facts, ToTheTerminal) {
   Engine e(Program::parse(".decl f(x: number)\n.output f\nf(2). f(1).", Dialect::kSouffle), {.output = "-"});
   e.run();
   EXPECT_EQ(e.write(), "---------------\nf\n===============\n1\n2\n===============\n");
+}
+
+TEST_F(Facts, AreReadOnceMore) {
+  const std::string text =
+      "input rel e(symbol, symbol) \"e.tsv\". input rel p(symbol, symbol) \"p.tsv\".\n"
+      "e(here, there). p(x, y) <- e(x, y). p(x, z) <- p(x, y), e(y, z). alone(x) <- e(x, _), not p(x, x).";
+  const auto program = Program::parse(text, Dialect::kRules, "roads.rules");
+  EXPECT_EQ(program.files(), std::vector<std::string>{"roads.rules"});
+  file("e.tsv", "a\tb\nb\tc\n");
+  file("p.tsv", "c\ta\n");
+  Engine e(program, {.facts = folder_.string()});
+  EXPECT_EQ(e.fact_files(), (std::vector<std::string>{(folder_ / "e.tsv").string(), (folder_ / "p.tsv").string()}));
+  EXPECT_REFUSED(e.reload(), "after run()");
+  e.run();
+  EXPECT_EQ(e.outputs(), (std::vector<std::string>{"p", "alone"}));
+  for (const auto& [edges, paths] : {std::pair("a\tb\nb\tc\nc\ta\n", ""), std::pair("c\tb\n", "b\tc\na\tb\n"),
+                                     std::pair("", "here\ta\n"), std::pair("a\tnew\nnew\tnewer\n", "")}) {
+    e.add("e", std::vector<std::string>{"of", "nobody"});  // forgotten
+    file("e.tsv", edges);
+    file("p.tsv", paths);
+    EXPECT_TRUE(e.reload());
+    e.run();
+    Engine fresh(program, {.facts = folder_.string()});
+    fresh.run();
+    for (const char* name : {"e", "p", "alone"}) {
+      auto found = e.facts(name), expected = fresh.facts(name);  // texts came in another order
+      std::sort(found.begin(), found.end());
+      std::sort(expected.begin(), expected.end());
+      EXPECT_EQ(found, expected) << name;
+    }
+  }
+  file("p.tsv", "a\n");
+  EXPECT_REFUSED(e.reload(), "p.tsv:1: only 1 column");
+  EXPECT_TRUE(e.contains("e", {"new", "newer"}));
+  file("best.tsv", "a\tb\t3\n");
+  Engine best(Program::parse("input rel d(symbol, symbol, number) \"best.tsv\". d(x, y, min(5)) <- d(y, x, _)."),
+              {.facts = folder_.string()});
+  best.run();
+  EXPECT_FALSE(best.reload());
 }
 
 TEST_F(Facts, BrokenFilesAreRefusedWithTheirLine) {

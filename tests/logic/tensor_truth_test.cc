@@ -171,6 +171,8 @@ double quantified(std::vector<double> x, bool all, const Semantics& s) {
   switch (s.quantify) {
     case Quantify::kMinMax: return all ? least : most;
     case Quantify::kProduct: return all ? product : 1 - none;
+    case Quantify::kGeometric:
+      return !all ? 1 - none : x.empty() ? 1 : std::pow(product, 1 / static_cast<double>(x.size()));
     case Quantify::kPMean: {
       const double root = x.empty() ? 0 : std::pow(powers / static_cast<double>(x.size()), 1 / p);
       return all ? 1 - root : root;
@@ -184,7 +186,7 @@ TEST(TensorTruth, QuantifiersAreTheirDefinitions) {
   const Tensor x = uniform({rows, columns}, 1, 0, 1, 0, kF64);
   Tensor guard = bernoulli({rows, columns}, 2, 0.5);
   for (int64_t j = 0; j < columns; j++) guard.at<bool>({2, j}) = false;  // a row where nothing counts
-  for (const Quantify quantify : {Quantify::kMinMax, Quantify::kProduct, Quantify::kPMean})
+  for (const Quantify quantify : {Quantify::kMinMax, Quantify::kProduct, Quantify::kPMean, Quantify::kGeometric})
     for (const double p : {1.0, 2.0, 5.0})
       for (const double stable : {0.0, 1e-4})
         for (const bool all : {true, false})
@@ -201,6 +203,35 @@ TEST(TensorTruth, QuantifiersAreTheirDefinitions) {
           }
 }
 
+// Of all choices of so many witnesses the best, by going through them.
+TEST(TensorTruth, AtLeastIsTheBestChoiceOfWitnesses) {
+  const Tensor x = uniform({4, 5}, 6, 0, 1, 0, kF64);
+  const Tensor guard = bernoulli({4, 5}, 7, 0.7);
+  for (const char* name : {"godel", "product", "lukasiewicz", "drastic", "nilpotent", "hamacher"}) {
+    const Semantics s = semantics(name);
+    for (const int64_t count : {1, 2, 3}) {
+      const std::vector<double> y = numbers(at_least(count, x, {1}, s, guard));
+      for (int64_t i = 0; i < 4; i++) {
+        double best = 0;
+        for (int64_t chosen = 0; chosen < 32; chosen++) {
+          Tensor all;
+          int64_t n = 0;
+          for (int64_t j = 0; j < 5; j++) {
+            if ((chosen >> j & 1) == 0) continue;
+            const Tensor truth = full({}, guard.at<bool>({i, j}) ? x.at<double>({i, j}) : 0.0, kF64);
+            all = n++ == 0 ? truth : conjunction(all, truth, s);
+          }
+          if (n == count) best = std::max(best, all.item<double>());
+        }
+        EXPECT_NEAR(y[static_cast<size_t>(i)], best, 1e-12) << name << " " << count;
+      }
+    }
+    expect_gradients([&](const std::vector<Tensor>& at) { return at_least(2, at[0], {0}, semantics("product")); }, {x});
+  }
+  EXPECT_EQ(numbers(at_least(6, x, {1})), std::vector<double>(4, 0));
+  EXPECT_REFUSED(at_least(0, x), "give 1 or more");
+}
+
 TEST(TensorTruth, QuantifiersAreDualAndBounded) {
   const Tensor x = uniform({5, 7}, 3, 0, 1, 0, kF64);
   for (const Quantify quantify : {Quantify::kMinMax, Quantify::kProduct, Quantify::kPMean}) {
@@ -213,7 +244,7 @@ TEST(TensorTruth, QuantifiersAreDualAndBounded) {
 TEST(TensorTruth, QuantifiersDifferentiate) {
   const Tensor x = uniform({3, 5}, 4, 0.1, 0.9, 0, kF64);
   const Tensor guard = bernoulli({3, 5}, 5, 0.7);
-  for (const Quantify quantify : {Quantify::kMinMax, Quantify::kProduct, Quantify::kPMean})
+  for (const Quantify quantify : {Quantify::kMinMax, Quantify::kProduct, Quantify::kPMean, Quantify::kGeometric})
     for (const Tensor& g : {Tensor(), guard}) {
       const Semantics s{.quantify = quantify, .p_forall = 3, .p_exists = 4};
       expect_gradients([&](const std::vector<Tensor>& at) { return for_all(at[0], {1}, s, g); }, {x});

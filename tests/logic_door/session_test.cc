@@ -43,6 +43,21 @@ TEST(Session, Commands) {
   EXPECT_TRUE(s.finished());
 }
 
+TEST(Session, Completions) {
+  Session s({});
+  s.line("domain person = {ann, anton}. path(x, y) <- parent(x, y). parent(ann, \"a b\").");
+  const auto words = [&](const std::string& text) { return s.completions(text).words; };
+  EXPECT_EQ(words(":ex"), (std::vector<std::string>{":explain"}));
+  EXPECT_EQ(words("pa"), (std::vector<std::string>{"parent", "path"}));
+  EXPECT_EQ(words("path(an"), (std::vector<std::string>{"ann", "anton"}));
+  EXPECT_EQ(s.completions("path(an").from, 5u);
+  EXPECT_EQ(words("x <- no"), (std::vector<std::string>{"not"}));
+  s.line("q(x) <-");
+  EXPECT_EQ(words(":ex"), std::vector<std::string>{"explain"});  // inside a statement it is no command
+  s.forget();
+  EXPECT_FALSE(s.unfinished());
+}
+
 TEST(Session, InterruptedQueriesLeaveTheSession) {
   std::atomic<bool> cancel{true};
   Session s({.cancel = &cancel});

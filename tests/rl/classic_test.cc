@@ -145,7 +145,19 @@ TEST(CheckEnv, FindsNothingInOurs) {
 }
 
 struct Faulty : Corridor {
-  enum class Fault { kNone, kSpace, kNan, kReward, kOutside, kUnwritten, kRandom, kShared, kEndless, kView } fault{};
+  enum class Fault {
+    kNone,
+    kSpace,
+    kNan,
+    kReward,
+    kOutside,
+    kUnwritten,
+    kRandom,
+    kShared,
+    kEndless,
+    kView,
+    kOutcome
+  } fault{};
   static inline int32_t shared = 0;
   int64_t action_count() const { return fault == Fault::kSpace ? 0 : 2; }
   void reset(uint64_t seed) {
@@ -158,6 +170,12 @@ struct Faulty : Corridor {
     if (fault == Fault::kReward) r.reward = std::nanf("");
     if (fault == Fault::kEndless) r.terminated = r.truncated = false, at = 0;
     return r;
+  }
+  Outcome<Code> outcome(const Code& code, int64_t action) const {
+    Corridor there = *this;
+    there.at = code;
+    const StepResult r = there.step(action);
+    return {there.at, r.reward, r.terminated != (fault == Fault::kOutcome)};
   }
   int64_t action_in_view(const Code&, int64_t action) const { return 1 - action; }
   int64_t action_of_view(const Code&, int64_t seen) const { return fault == Fault::kView ? seen : 1 - seen; }
@@ -188,6 +206,7 @@ TEST(CheckEnv, SaysWhatIsWrong) {
   EXPECT_NE(problems(kRandom).find("the same seed does not begin the same episode"), std::string::npos);
   EXPECT_NE(problems(kShared).find("changes a copy that was made before"), std::string::npos);
   EXPECT_NE(problems(kView).find("action_of_view does not lead back"), std::string::npos);
+  EXPECT_NE(problems(kOutcome).find("foretells something else than what step does"), std::string::npos);
   EXPECT_NE(problems(kEndless).find("is there no limit?"), std::string::npos);
 }
 

@@ -9,6 +9,7 @@
 //   logic::Engine engine(b.program());
 #pragma once
 #include <concepts>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -84,6 +85,25 @@ inline Condition operator>=(const Expression& a, const Expression& b) {
   return Condition(a.text() + " >= " + b.text());
 }
 
+// Formulas of theories (theory.h).
+inline Condition operator&&(const Condition& a, const Condition& b) {
+  return Condition("(" + a.text() + " and " + b.text() + ")");
+}
+inline Condition operator||(const Condition& a, const Condition& b) {
+  return Condition("(" + a.text() + " or " + b.text() + ")");
+}
+inline Condition implies(const Condition& a, const Condition& b) {
+  return Condition("(" + a.text() + " -> " + b.text() + ")");
+}
+inline Condition equivalent(const Condition& a, const Condition& b) {
+  return Condition("(" + a.text() + " <-> " + b.text() + ")");
+}
+/// For all values of the variables, or for those where the guard holds.
+INGOT_API Condition for_all(const std::vector<Variable>& variables, const Condition& what, const Condition& guard);
+INGOT_API Condition for_all(const std::vector<Variable>& variables, const Condition& what);
+INGOT_API Condition there_is(const std::vector<Variable>& variables, const Condition& what, const Condition& guard);
+INGOT_API Condition there_is(const std::vector<Variable>& variables, const Condition& what);
+
 class INGOT_API Builder {
  public:
   /// relation(x, "ann", 3) is a fact of it, or a condition.
@@ -101,7 +121,14 @@ class INGOT_API Builder {
     std::string name_;
   };
 
+  void domain(const std::string& name, const std::vector<std::string>& members);
+  void domain(const std::string& name, int64_t size);
   Name relation(const std::string& name, const std::vector<Type>& columns);
+  /// A relation over declared domains.
+  Name relation_of(const std::string& name, const std::vector<std::string>& domains);
+  /// Of theories: a relation whose truths are learned, and what ought to be true. Theory::parse(text()) is the theory.
+  Name parameter(const std::string& name, const std::vector<std::string>& domains);
+  void assertion(const std::string& name, const Condition& formula, double weight = 1);
   void fact(const Condition& fact);
   void rule(const Condition& head, const std::vector<Condition>& body);
   void query(const std::vector<Condition>& body);

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,8 +29,10 @@ class Evaluation;
 class INGOT_API Program {
  public:
   static Program parse(std::string text, Dialect dialect = Dialect::kRules, const std::string& name = "program");
-  /// A file; .dl is Soufflé's dialect, everything else Ingot's.
+  /// A file; .dl is Soufflé's dialect, everything else Ingot's. Not .theory: those learn (theory.h).
   static Program load(const std::string& path);
+  /// The file and those that it includes; the name alone of a program that is text.
+  std::vector<std::string> files() const;
 
  private:
   friend class Engine;
@@ -42,7 +46,15 @@ struct RunOptions {
   uint64_t memory_limit = 0;                  // bytes that facts may take; 0: half of the machine's
   const std::atomic<bool>* cancel = nullptr;  // becomes true: run() ends with an Error of kind kCancelled
   int proofs = -1;  // that are kept of an uncertain fact; 0: all, exactly; -1: as the program says (all, if nothing)
+  std::vector<std::string> without = {};  // methods of methods() to do without
+  uint64_t most_work = 0;  // steps of joins; more end run() with an Error of kind kCancelled. 0: no limit
 };
+
+/// A way to compute something faster. Results are the same without it.
+struct Method {
+  std::string_view name, about;
+};
+INGOT_API std::span<const Method> methods();
 
 /// How much a fact's probability grows with that of another statement.
 struct Slope {
@@ -83,12 +95,22 @@ class INGOT_API Engine {
   void add(const std::string& relation, const std::vector<int64_t>& facts);
   /// Reads the files that the program names. run() does it if nobody did.
   void load();
+  /// The files that load() reads.
+  std::vector<std::string> fact_files() const;
+  /// After run(): reads them once more. The given facts of their relations become those of the files and of the program,
+  /// whatever was added since; the next run() computes what changes. False, and nothing done, where only a new engine can
+  /// forget a fact: in relations that keep best values. If a file is wrong, everything is as it was.
+  bool reload();
   /// Computes what follows. When facts were added or removed since, what changes with them, and only that where it can.
   void run();
   /// Writes the files that the program names; returns what goes to standard output.
   std::string write();
 
   std::vector<std::string> relations() const;
+  /// Those whose facts the program wants written, or else those that rules make.
+  std::vector<std::string> outputs() const;
+  /// Texts of the program and its facts that begin so, for completion.
+  std::vector<std::string> texts(std::string_view beginning, size_t most) const;
   uint64_t size(const std::string& relation) const;
   std::vector<Type> types(const std::string& relation) const;
   bool contains(const std::string& relation, const std::vector<std::string>& fact) const;

@@ -32,9 +32,10 @@ enum class Not {
 
 /// What "for all" and "there is" mean.
 enum class Quantify {
-  kMinMax,   // the least; the greatest
-  kProduct,  // the product; 1 - Π(1 - x), noisy-or
-  kPMean,    // 1 - (mean of (1 - x)^p)^(1/p); (mean of x^p)^(1/p)
+  kMinMax,     // the least; the greatest
+  kProduct,    // the product; 1 - Π(1 - x), noisy-or
+  kPMean,      // 1 - (mean of (1 - x)^p)^(1/p); (mean of x^p)^(1/p)
+  kGeometric,  // the geometric mean, so that it does not vanish over many samples; noisy-or
 };
 
 /// One reading of logic. The defaults are those of Logic Tensor Networks, with their stable product.
@@ -49,7 +50,7 @@ struct Semantics {
 };
 
 /// By name: godel, product, lukasiewicz, drastic, nilpotent, hamacher (each with its residuum, least and greatest, the
-/// product with products), or ltn.
+/// product with products), ltn, or probability (the product, "not a or b", geometric means).
 INGOT_API Semantics semantics(std::string_view name);
 
 /// Connectives, element by element, with broadcasting; f32 and f64.
@@ -64,5 +65,8 @@ INGOT_API Tensor equivalence(const Tensor& a, const Tensor& b, const Semantics& 
 /// count: of none of them everything is true, and nothing is there.
 INGOT_API Tensor for_all(const Tensor& x, const Dims& axes = {}, const Semantics& s = {}, const Tensor& guard = {});
 INGOT_API Tensor exists(const Tensor& x, const Dims& axes = {}, const Semantics& s = {}, const Tensor& guard = {});
+/// There are `count` different ones: the "and" of the `count` truest elements, by any t-norm the best choice of witnesses.
+INGOT_API Tensor at_least(int64_t count, const Tensor& x, const Dims& axes = {}, const Semantics& s = {},
+                          const Tensor& guard = {});
 
 }  // namespace ingot::logic

@@ -17,10 +17,10 @@ namespace ingot::recipe {
 
 /// A piece of work, some milliseconds of it.
 struct OwnPiece {
-  int64_t period = 1, piece = 1,
-          pieces = 1;      // where it stands: of what the metrics have a line for, which piece of all
-  double per_second = 0;   // of RunInfo::unit
-  nn::Scores scores = {};  // the loss, and the metrics so far
+  /// Where it stands: of what the metrics have a line for, which piece of all.
+  int64_t period = 1, piece = 1, pieces = 1;
+  double per_second = 0;                      // of RunInfo::unit
+  nn::Scores scores = {};                     // the loss, and the metrics so far
   std::optional<nn::EpochResult> ended = {};  // the period's results, after its last piece
 };
 
@@ -54,7 +54,7 @@ class INGOT_API OwnRun {
   virtual void report(Report& report, std::span<const nn::EpochResult> history) = 0;
 };
 
-/// The run whose trained weights are in a file or a folder, to examine, with keys of its description changed ("agent.beam=256");
+/// The run whose trained weights are in a file or a folder, to examine, with keys of its description changed ("train.seed=7");
 /// nullptr if it is of a plain kind.
 INGOT_API std::unique_ptr<OwnRun> load_own_run(const std::string& file_or_run, const Systems& systems = {},
                                                std::span<const std::string> sets = {});

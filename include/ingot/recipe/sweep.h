@@ -1,7 +1,7 @@
 // Sweeps: the same recipe with every combination of some keys' values, and a table of what they came to, best first.
 //
-//   const auto axes = {recipe::sweep_axis("agent.lr=0.001,0.0003"), recipe::sweep_axis("agent.n_step=1,3")};
-//   recipe::run_sweep(Recipe::load("cartpole"), axes, /*seeds=*/3, "", progress);
+//   const auto axes = {recipe::sweep_axis("optimizer.lr=0.001,0.0003"), recipe::sweep_axis("train.batch=32,64")};
+//   recipe::run_sweep(Recipe::load("digits"), axes, /*seeds=*/3, "", progress);
 #pragma once
 #include <cstdint>
 #include <span>
@@ -19,7 +19,7 @@ struct SweepAxis {
   std::string key;
   std::vector<std::string> values;
 };
-/// "agent.lr=0.001,0.0003": commas in brackets or quotes belong to a value ("network.hidden=[64, 64],[128]").
+/// "optimizer.lr=0.001,0.0003": commas in brackets or quotes belong to a value ("model.sizes=[64, 64],[128]").
 INGOT_API SweepAxis sweep_axis(const std::string& text);
 
 /// One combination and what came of it.

@@ -103,7 +103,8 @@ struct JobKind {
   std::function<bool(const std::vector<nn::EpochResult>& history)> (*enough)(const Description&) = nullptr;
   std::unique_ptr<KindOfRun> (*start)(Job&, RunFolder&, Progress&) = nullptr;
   /// Of a kind that runs itself (own_run.h): its sections, of which a description is of it that has the first one, and
-  /// what trains it. Such a description has these sections and [output], and no others.
+  /// what trains it. Such a description has these sections and [output], and no others; one is [train] with integers
+  /// `seed` and `threads`.
   std::span<const Section> sections = {};
   std::unique_ptr<OwnRun> (*begin)(const Description&) = nullptr;
 };

@@ -86,6 +86,12 @@ std::vector<std::string> check_env(const E& env, const CheckEnvOptions& options 
     if (observe(first, first.code()) != observe(second, second.code()))
       say("step: the same seed and actions lead to another observation");
     if (observe(first, kept) != kept_view) say("observe: a code does not give the same observation later");
+    if constexpr (ForeseenEnvironment<E>) {
+      const Outcome<typename E::Code> told = before.outcome(before.code(), action);
+      if (told.reward != r.reward || told.terminated != r.terminated ||
+          observe(before, told.next) != observe(first, first.code()))
+        say("outcome: foretells something else than what step does");
+    }
     if (!has_view_of_actions(before, before.code()))
       say("action_in_view: not one-to-one, or action_of_view does not lead back");
     if (r.ended()) begin();

@@ -16,6 +16,7 @@ struct CurriculumOptions {
   double start = 1, end = 4;  // mean depth of the episodes' beginnings
   double step = 0.1;          // by which it grows
   double when = 0.9;          // share of a hundred episodes that must be solved for that
+  int32_t judged_limit = 0;   // steps after which an episode is cut off when it is judged; 0: as when it learns
 };
 
 class Curriculum {
@@ -63,6 +64,7 @@ class PuzzleDqn final : public Agent {
         dqn_(beginning(env, curriculum), options),
         labels_(env, pretrain, options.discount, options.shaping) {
     last_.depth = static_cast<float>(curriculum.end), last_.mixed = 0;
+    if (curriculum.judged_limit > 0) last_.limit = curriculum.judged_limit;
     if (pretrain.updates > 0) by_labels_.emplace(dqn_.learner(), options);
   }
   /// Learns from labels, as often as is asked for; then plays.

@@ -27,6 +27,7 @@ struct DqnOptions {
   NetOptions net = {};             // dueling heads, layer norm
   bool double_q = true;            // the online network chooses the next action, the target network values it
   bool huber = true;               // the loss of an error: Huber's, else its square
+  bool all_actions = false;        // value every action of a drawn state, by what the environment foretells (`outcome`)
   int64_t n_step = 3;              // rewards that a target adds up before it trusts the network
   double discount = 0.99;          // of a reward a step later
   double shaping = 0;              // what the environment's potential is worth; 0: rewards are as they are
@@ -54,7 +55,8 @@ class INGOT_API DqnUpdate {
  public:
   DqnUpdate(const NetInput& input, int64_t actions, const DqnOptions& options);
 
-  /// What a batch is; the caller fills it. state and next [batch, …]; action [batch, 1] i64; the others [batch].
+  /// What a batch is; the caller fills it. state [batch, …]; action [batch, k] i64, which k actions of a state are valued:
+  /// one, or all; next [batch · k, …], reward and discount [batch · k] are of these; weight [batch].
   struct Batch {
     Tensor state, next, action, reward, discount, weight;
   };
@@ -63,7 +65,8 @@ class INGOT_API DqnUpdate {
   /// One update; the loss before it.
   float run();
   int64_t updates() const { return updates_; }
-  /// Of the last update: target minus value of every transition, the targets, and the mean value.
+  /// Of the last update: target minus value of every transition (of all actions: how far off they are on average), the
+  /// targets, and the mean value.
   std::span<const float> td_errors() const;
   const Tensor& targets() const { return plan_.output("target"); }
   float mean_value() const { return plan_.output("value").item<float>(); }
@@ -108,6 +111,10 @@ class Dqn final : public Agent {
       throw Error("dqn: shaping needs an environment that has a potential — give it potential(code), or leave it at 0");
     if (options.bonus != 0 && !CountableEnvironment<E>)
       throw Error("dqn: a bonus needs states that can be counted — give the environment cell(code), or leave it at 0");
+    if (options.all_actions && !ForeseenEnvironment<E>)
+      throw Error(
+          "dqn: all_actions asks what every action leads to — give the environment outcome(code, action), or do "
+          "without");
   }
 
   void step() override {
@@ -177,17 +184,34 @@ class Dqn final : public Agent {
     const DqnUpdate::Batch& b = update_.batch();
     replay_.sample(line(options_.beta, 1, 1), slots_, {b.weight.template data<float>(), slots_.size()});
     for (size_t i = 0; i < slots_.size(); i++) {
+      const auto row = static_cast<int64_t>(i);
       const Window<typename E::Code> w = replay_.window(slots_[i], [this](const auto& t) { return reward_of(t); });
-      observe_row(env_, w.state, b.state, static_cast<int64_t>(i));
-      observe_row(env_, w.next, b.next, static_cast<int64_t>(i));
-      b.action.template data<int64_t>()[i] = action_in_view(env_, w.state, w.action);
-      b.reward.template data<float>()[i] = return_of(w);
-      b.discount.template data<float>()[i] = w.discount;
+      observe_row(env_, w.state, b.state, row);
+      if (!options_.all_actions) write(w, row);
+      if constexpr (ForeseenEnvironment<E>)
+        for (int64_t a = 0, n = env_.action_count(); options_.all_actions && a < n; a++)
+          write(foreseen(w.state, a), row * n + a);
     }
     update_.set_lr(static_cast<float>(line(options_.lr, options_.lr_end, 1)));
     td_loss_ = update_.run();
     q_value_ = update_.mean_value();
     replay_.set_priorities(slots_, update_.td_errors());
+  }
+
+  void write(const Window<typename E::Code>& w, int64_t row) {
+    const DqnUpdate::Batch& b = update_.batch();
+    observe_row(env_, w.next, b.next, row);
+    b.action.template data<int64_t>()[row] = action_in_view(env_, w.state, w.action);
+    b.reward.template data<float>()[row] = return_of(w);
+    b.discount.template data<float>()[row] = w.discount;
+  }
+  // The step that this action would be.
+  Window<typename E::Code> foreseen(const typename E::Code& state,
+                                    int64_t action) const requires ForeseenEnvironment<E> {
+    const auto [next, reward, over] = env_.outcome(state, action);
+    const double paid = reward_of({state, next, reward, static_cast<int16_t>(action), over, false});
+    const auto share = static_cast<float>(over ? 0 : options_.discount);
+    return {state, next, static_cast<float>(paid), share, action, 1};
   }
 
   DqnOptions options_;

@@ -111,6 +111,20 @@ int64_t action_of_view(const E& env, const typename E::Code& code, int64_t seen)
     return seen;
 }
 
+/// What an action would lead to.
+template <class Code>
+struct Outcome {
+  Code next;
+  float reward = 0;
+  bool terminated = false;
+};
+/// A hook of environments whose rules are known, `Outcome<Code> outcome(const Code&, int64_t action) const`: what the action
+/// would lead to from there, without taking it; what `step` does, but for the time limit.
+template <class E>
+concept ForeseenEnvironment = Environment<E> && requires(const E c, const typename E::Code& code, int64_t action) {
+  { c.outcome(code, action) } -> std::same_as<Outcome<typename E::Code>>;
+};
+
 /// An Error if an action is outside of [0, count): for `step` of environments of one's own.
 INGOT_API void refuse_action(int64_t action, int64_t count);
 inline void check_action(int64_t action, int64_t count) {

@@ -199,6 +199,11 @@ struct PuzzleEnv {
             .terminated = done,
             .truncated = static_cast<bool>(static_cast<int>(steps >= limit) & static_cast<int>(!done))};
   }
+  Outcome<Code> outcome(const Code& code, int64_t action) const {
+    const Code next = puzzle.apply(code, static_cast<int>(action));
+    const bool done = puzzle.is_solved(next);
+    return {next, done ? solved_reward : move_reward, done};
+  }
   Code code() const { return state; }
   void observe(const Code& code, std::span<float> out) const { puzzle.observe(code, out); }
   int64_t hot_count() const requires HotPuzzle<P> { return puzzle.hot_count(); }

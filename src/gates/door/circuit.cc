@@ -8,6 +8,7 @@
 
 #include "ingot/base/clock.h"
 #include "ingot/base/error.h"
+#include "ingot/base/text.h"
 #include "ingot/io/io.h"
 #include "ingot/recipe/page.h"
 #include "ingot/recipe/terminal.h"
@@ -18,8 +19,6 @@ namespace {
 
 using namespace recipe;
 using gates::Circuit;
-
-std::string plural(int64_t n, const char* what) { return fmt::format("{} {}{}", grouped(n), what, n == 1 ? "" : "s"); }
 
 int64_t gate_count(const Circuit& c) { return static_cast<int64_t>(c.gates.size()); }
 
@@ -56,7 +55,7 @@ Circuit rule_for(const Circuit& c, const std::string& rule) {
 void check_same_cells(const Circuit& a, const Circuit& b, const std::string& first, const std::string& second) {
   const auto about = [](const Circuit& c) {
     return fmt::format("{} visible of {}, border {}, fire rate {}", c.cell->visible,
-                       plural(c.cell->channels, "channel"), border_text(c), c.cell->fire_rate);
+                       counted(c.cell->channels, "channel"), border_text(c), c.cell->fire_rate);
   };
   if (about(a) != about(b))
     throw Error(
@@ -94,7 +93,7 @@ class Patience {
     const double passed = static_cast<double>(now_ns() - start_) / 1e9;
     if (const auto whole = static_cast<int64_t>(passed); whole > shown_ && shows_) {
       shown_ = whole;
-      const std::string text = fmt::format("{} of {} proved equal, {} of {}", proved, plural(outputs, "output"),
+      const std::string text = fmt::format("{} of {} proved equal, {} of {}", proved, counted(outputs, "output"),
                                            clock_text(passed), clock_text(seconds_));
       fmt::print(stderr, "{}", redrawn(text));
       std::fflush(stderr);
@@ -170,12 +169,12 @@ Size parse_size(const std::string& text) {
 }
 
 std::string about_circuit(const std::string& path, const Circuit& c) {
-  const std::string gates = plural(gate_count(c), "gate");
+  const std::string gates = counted(gate_count(c), "gate");
   if (!c.cell)
-    return fmt::format("{}: {}, {}, {}", bold(printable(path)), plural(c.inputs, "input"),
-                       plural(static_cast<int64_t>(c.outputs.size()), "output"), gates);
+    return fmt::format("{}: {}, {}, {}", bold(printable(path)), counted(c.inputs, "input"),
+                       counted(static_cast<int64_t>(c.outputs.size()), "output"), gates);
   return fmt::format("{}: the rule of a cell with {}, border {}, {}", bold(printable(path)),
-                     plural(c.cell->channels, "channel"), border_text(c), gates);
+                     counted(c.cell->channels, "channel"), border_text(c), gates);
 }
 
 int circuit_info(const CircuitOptions& o) {
@@ -204,10 +203,10 @@ int circuit_info(const CircuitOptions& o) {
   fmt::print("  active gates   {} (not constant, no copy, no negation)\n  depth          {}\n",
              grouped(active_gates(c)), grouped(depth_of(c)));
   if (c.cell) {
-    fmt::print("  visible        {} of {}\n", plural(c.cell->visible, "channel"), c.cell->channels);
+    fmt::print("  visible        {} of {}\n", counted(c.cell->visible, "channel"), c.cell->channels);
     if (c.cell->fire_rate < 1) fmt::print("  fire rate      {}\n", c.cell->fire_rate);
     if (c.cell->height > 0)
-      fmt::print("  trained on     {} x {} cells, {}\n", c.cell->width, c.cell->height, plural(c.cell->steps, "step"));
+      fmt::print("  trained on     {} x {} cells, {}\n", c.cell->width, c.cell->height, counted(c.cell->steps, "step"));
   }
   fmt::print("  functions     ");
   const Value functions = functions_record(c);
@@ -245,7 +244,7 @@ int circuit_simplify(const CircuitOptions& o) {
   for (const gates::PassResult& p : result.passes)
     fmt::print("  {:<{}}  {:>9}  {:>9}  {}\n", p.pass, width, grouped(p.gates), microseconds(1e6 * p.seconds), p.proof);
   fmt::print("\n{}{}\n",
-             bold(fmt::format("{} → {}", grouped(gate_count(before)), plural(gate_count(result.circuit), "gate"))),
+             bold(fmt::format("{} → {}", grouped(gate_count(before)), counted(gate_count(result.circuit), "gate"))),
              o.out.empty() ? " (nothing written: -o FILE)" : ", written to " + printable(o.out));
   return 0;
 }
@@ -257,8 +256,9 @@ int circuit_verify(const CircuitOptions& o) {
   const std::string other = o.rule.empty() ? o.other : o.rule;
   if (a.inputs != b.inputs || a.outputs.size() != b.outputs.size())
     throw Error(fmt::format("verify: {} has {} and {}, {} has {} and {} — they cannot be equal", o.file,
-                            plural(a.inputs, "input"), plural(static_cast<int64_t>(a.outputs.size()), "output"), other,
-                            plural(b.inputs, "input"), plural(static_cast<int64_t>(b.outputs.size()), "output")));
+                            counted(a.inputs, "input"), counted(static_cast<int64_t>(a.outputs.size()), "output"),
+                            other, counted(b.inputs, "input"),
+                            counted(static_cast<int64_t>(b.outputs.size()), "output")));
   const bool visible = a.cell && b.cell && !o.all_channels;
   if (visible) check_same_cells(a, b, o.file, other);
   Patience patience(o.seconds);

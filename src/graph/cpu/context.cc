@@ -49,9 +49,19 @@ Context::Context(std::shared_ptr<const Executable> executable, int threads)
     else
       place(r, launches_[i], nullptr, static_cast<std::byte*>(arena_.raw()) + r.scratch_offset, arena_);
   }
+  part_checks(launches_);
   for (const Program::Output& o : p.outputs) outputs_.push_back(tensor(o.operand));
   find_written();
   touch_pages();
+}
+
+// A check leaves what it found where others may still look for what the one before it found, unless they have met since.
+void Context::part_checks(std::span<Launch> launches) {
+  bool looking = false;
+  for (Launch& l : launches) {
+    l.barrier = l.barrier || (l.check && looking);
+    looking = l.check || (looking && !l.barrier);
+  }
 }
 
 // Where a record's operands are. Ops of the table see them as tensors, the others by address. `shared` is the record's
@@ -109,6 +119,7 @@ void Context::place_body(const Record& r, const Kernel& kernel, Frame& frame, co
     loop.launches[i].kernel = kernels[i].get();
     place(p.records[i], loop.launches[i], &body, scratch + p.records[i].scratch_offset, block);
   }
+  part_checks(loop.launches);
   for (const Program::Output& o : p.outputs) loop.made.push_back(find(o.operand, &body).tensor);
 }
 

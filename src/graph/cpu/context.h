@@ -97,6 +97,7 @@ class Context {
     int64_t offset = 0;
   };
   Place find(const Operand& operand, const Body* body) const;
+  static void part_checks(std::span<Launch> launches);
   void place(const Record& record, Launch& launch, const Body* body, std::byte* shared, const Tensor& block);
   void place_body(const Record& record, const Kernel& kernel, Frame& frame, const Body* outer, const Tensor& block);
   void find_written();

@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "graph/cpu/context.h"
+#include "graph/memory_plan.h"
 #include "graph/schedule.h"
 #include "graph/verify.h"
 #include "graph/verify_program.h"
+#include "ingot/base/numbers.h"
 
 namespace ingot::graph {
 
@@ -16,7 +18,7 @@ std::shared_ptr<Executable> make_executable(Lowered lowered, int threads) {
   schedule(e->program, e->kernels, threads);
   if (verify_plans) verify_barriers(e->program, e->kernels, e->program.name);
   for (const auto& kernel : e->kernels) {
-    e->own_scratch = std::max(e->own_scratch, (kernel->own_scratch() + 63) / 64 * 64);
+    e->own_scratch = std::max(e->own_scratch, round_up(kernel->own_scratch(), kAlignment));
     e->kept_bytes += kernel->kept_bytes();
   }
   return e;

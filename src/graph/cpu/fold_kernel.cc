@@ -1,6 +1,6 @@
 // A chain whose last value is folded along rows (each row to one number), along columns, or altogether. The value is
 // made block by block, and a block is folded while it is in the first cache.
-#include "graph/cpu/fold_kernel.h"
+#include "graph/fold_layout.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,16 +10,6 @@
 #include "kernels/reduce.h"
 
 namespace ingot::graph {
-
-Dims block_strides(Reduction::Along along, const Dims& shape, int cut) {
-  Dims strides = contiguous_strides(shape);
-  if (along != Reduction::Along::kColumns) return strides;
-  int64_t cols = 1;
-  for (int a = cut; a < shape.size(); a++) cols *= shape[a];
-  int64_t step = std::min(kFoldWidth, cols);
-  for (int a = cut - 1; a >= 0; step *= shape[a], a--) strides[a] = step;
-  return strides;
-}
 
 namespace {
 

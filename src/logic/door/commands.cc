@@ -9,6 +9,7 @@
 #include "ingot/base/text.h"
 #include "ingot/logic/program.h"
 #include "ingot/recipe/terminal.h"
+#include "logic/door/learn_command.h"
 #include "logic/door/session.h"
 
 namespace ingot::logic::door {
@@ -18,7 +19,7 @@ using recipe::Command;
 
 struct Options {
   std::string file, fact, facts = ".", output, memory;
-  std::vector<std::string> queries;
+  std::vector<std::string> queries, without;
   int proofs = -1;
   bool profile = false, json = false, plan = false;
 };
@@ -40,7 +41,14 @@ RunOptions run_options(const Options& o) {
   return {.facts = o.facts,
           .output = o.output.empty() ? "." : o.output,
           .memory_limit = bytes_of(o.memory),
-          .proofs = o.proofs};
+          .proofs = o.proofs,
+          .without = o.without};
+}
+
+std::string method_names() {
+  std::vector<std::string> names;
+  for (const Method& m : methods()) names.emplace_back(m.name);
+  return join(names);
 }
 
 // The file, and the queries of the command line behind it.
@@ -141,6 +149,10 @@ Command run_command() {
       {.name = "--query", .target = &o->queries, .about = "ask this, too: 'path(1, x)?'", .type = "QUERY"});
   c.options.push_back({.name = "--plan", .target = &o->plan, .about = "how each rule was computed"});
   c.options.push_back({.name = "--profile", .target = &o->profile, .about = "time and facts of each rule"});
+  c.options.push_back({.name = "--without",
+                       .target = &o->without,
+                       .about = "do without a method: " + method_names() + "; results are the same",
+                       .type = "METHOD"});
   c.options.push_back({.name = "--json", .target = &o->json, .about = "for programs"});
   c.run = [o] { return run(*o); };
   c.footer = recipe::fixed_text(
@@ -169,8 +181,8 @@ Command explain_command() {
 
 Command logic_command() {
   return {.name = "logic",
-          .about = "Facts and rules: programs of Ingot's own dialect and of Soufflé's",
-          .commands = {run_command(), explain_command(), repl_command()}};
+          .about = "Facts and rules: programs of Ingot's own dialect and of Soufflé's, and theories that learn",
+          .commands = {run_command(), explain_command(), learn_command(), repl_command(), watch_command()}};
 }
 
 }  // namespace ingot::logic::door

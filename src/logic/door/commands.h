@@ -7,5 +7,7 @@ namespace ingot::logic::door {
 recipe::Command logic_command();
 /// `ingot logic repl`.
 recipe::Command repl_command();
+/// `ingot logic watch`.
+recipe::Command watch_command();
 
 }  // namespace ingot::logic::door

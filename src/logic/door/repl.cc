@@ -1,50 +1,54 @@
 #include <fmt/format.h>
 
-#include <csignal>
 #include <iostream>
 #include <memory>
 
 #include "ingot/base/error.h"
+#include "ingot/recipe/line_editor.h"
 #include "ingot/recipe/terminal.h"
 #include "logic/door/commands.h"
+#include "logic/door/interrupts.h"
 #include "logic/door/session.h"
 
 namespace ingot::logic::door {
 namespace {
 
-std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+// Lines of a person at a terminal.
+void edited(Session& session) {
+  recipe::LineEditor editor(recipe::History::file_of("logic_history"),
+                            [&](const std::string& before) { return session.completions(before); });
+  fmt::print("Facts, rules and queries; :help says more, :quit or Ctrl-D ends.\n");
+  while (!session.finished()) {
+    std::fflush(stdout);
+    const auto line = editor.read(session.unfinished() ? "... " : "?- ");
+    if (line.state == recipe::EditedLine::State::kEnd) break;
+    if (line.state == recipe::EditedLine::State::kInterrupted) {
+      session.forget();
+      continue;
+    }
+    interrupted = false;
+    fmt::print("{}", recipe::printable_lines(session.line(line.text)));
+  }
+}
 
-// While it lives, Ctrl-C stops what is computed, not the program.
-class Interrupts {
- public:
-  Interrupts() : before_(std::signal(SIGINT, [](int) { interrupted = true; })) {}
-  ~Interrupts() { std::signal(SIGINT, before_); }
-  Interrupts(const Interrupts&) = delete;
-  Interrupts& operator=(const Interrupts&) = delete;
-
- private:
-  void (*before_)(int);
-};
+// Lines of anything else.
+void plain(Session& session) {
+  std::string line;
+  while (!session.finished() && std::getline(std::cin, line)) {
+    interrupted = false;
+    fmt::print("{}", recipe::printable_lines(session.line(line)));
+    std::fflush(stdout);
+  }
+}
 
 int repl(const std::string& file, const std::string& facts) {
   Session session({.facts = facts, .output = "-", .cancel = &interrupted});
   if (!file.empty()) session.open(file);
   const Interrupts interrupts;
-  const bool people = recipe::is_terminal();
-  if (people) fmt::print("Facts, rules and queries; :help says more, :quit or Ctrl-D ends.\n");
-  std::string line;
-  while (!session.finished()) {
-    if (people) {
-      fmt::print("{}", session.unfinished() ? "... " : "?- ");
-      std::fflush(stdout);
-    }
-    if (!std::getline(std::cin, line)) break;
-    interrupted = false;
-    fmt::print("{}", recipe::printable_lines(session.line(line)));
-    std::fflush(stdout);
-  }
-  if (people) fmt::print("\n");
+  if (recipe::LineEditor::possible())
+    edited(session);
+  else
+    plain(session);
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "ingot/base/error.h"
 #include "ingot/base/file.h"
@@ -17,6 +18,12 @@ std::string query_text(const std::string& query) {
   if (q.ends_with('.')) q.pop_back();
   return q.ends_with('?') ? q : q + "?";
 }
+
+const std::vector<std::string> kCommands = {":explain", ":plan", ":profile", ":relations",
+                                            ":load",    ":list", ":help",    ":quit"};
+const std::vector<std::string> kWords = {"count", "domain", "explain", "input", "max",       "mean",
+                                         "min",   "not",    "output",  "rel",   "semantics", "sum"};
+constexpr size_t kMostWords = 1000;
 
 Dialect dialect_of(const std::string& path) { return path.ends_with(".dl") ? Dialect::kSouffle : Dialect::kRules; }
 
@@ -75,8 +82,14 @@ void Session::open(const std::string& path) {
   engine_ = std::move(engine);
 }
 
-Engine& Session::engine() {
+// Of the program as it is; perhaps nothing is computed yet.
+Engine& Session::known() {
   if (!engine_) engine_ = std::make_unique<Engine>(Program::parse(program_, dialect_, "input"), options_);
+  return *engine_;
+}
+
+Engine& Session::engine() {
+  known();
   try {
     engine_->run();
   } catch (...) {
@@ -103,9 +116,62 @@ std::string Session::command(const std::string& text) {
       all += fmt::format("{:>14}  {}\n", grouped(static_cast<int64_t>(engine_->size(name))), name);
     return all;
   }
-  const std::vector<std::string> known = {":explain", ":plan", ":profile", ":relations",
-                                          ":load",    ":list", ":help",    ":quit"};
-  throw Error("repl: there is no command " + in_quotes(word) + " — " + did_you_mean(word, known));
+  throw Error("repl: there is no command " + in_quotes(word) + " — " + did_you_mean(word, kCommands));
+}
+
+namespace {
+
+std::vector<std::string> files_beginning(const std::string& beginning) {
+  const std::filesystem::path path(beginning);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const std::string name = path.filename().string();
+  std::vector<std::string> all;
+  std::error_code none;
+  for (auto at = std::filesystem::directory_iterator(folder, none), end = std::filesystem::directory_iterator();
+       !none && at != end && all.size() < kMostWords; at.increment(none)) {
+    const std::string found = at->path().filename().string();
+    if (!found.starts_with(name) || (name.empty() && found.starts_with('.'))) continue;
+    const std::string whole = (path.parent_path() / found).string();
+    all.push_back(at->is_directory(none) ? whole + "/" : whole);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+}  // namespace
+
+recipe::Completions Session::completions(const std::string& before) {
+  recipe::Completions c;
+  const auto take = [&](const std::vector<std::string>& words, std::string_view beginning) {
+    for (const std::string& w : words)
+      if (w.starts_with(beginning)) c.words.push_back(w);
+  };
+  const bool command = pending_.empty() && before.starts_with(':');
+  if (command && before.find(' ') == std::string::npos) {
+    take(kCommands, before);
+    return c;
+  }
+  if (command && before.starts_with(":load ")) {
+    c.from = before.find_first_not_of(' ', 6);
+    if (c.from == std::string::npos) c.from = before.size();
+    c.words = files_beginning(before.substr(c.from));
+    return c;
+  }
+  c.from = before.size();
+  while (c.from > 0 && is_letter(before[c.from - 1])) c.from--;
+  const std::string word = before.substr(c.from);
+  try {
+    take(known().relations(), word);
+    for (const std::string& text : known().texts(word, kMostWords))
+      if (std::all_of(text.begin(), text.end(), is_letter)) c.words.push_back(text);
+  } catch (const Error&) {  // a program whose files are missing
+  }
+  if (!word.empty()) take(kWords, word);
+  std::sort(c.words.begin(), c.words.end());
+  c.words.erase(std::unique(c.words.begin(), c.words.end()), c.words.end());
+  return c;
 }
 
 // Facts and rules stay; a query is asked once.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ingot/logic/program.h"
+#include "ingot/recipe/line_editor.h"
 
 namespace ingot::logic::door {
 
@@ -25,12 +26,17 @@ class Session {
   /// Is the last statement unfinished?
   bool unfinished() const { return !pending_.empty(); }
   bool finished() const { return finished_; }
+  /// The unfinished statement is none.
+  void forget() { pending_.clear(); }
+  /// What the last word of a line could become: commands, relations, texts of the facts, words of the language, files.
+  recipe::Completions completions(const std::string& before);
   void open(const std::string& path);
   static std::string help();
 
  private:
   std::string command(const std::string& text);
   std::string statement(const std::string& text);
+  Engine& known();
   Engine& engine();
 
   RunOptions options_;

@@ -18,6 +18,7 @@ namespace ingot::logic {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int64_t kShortRow = 64;
 constexpr const char *kExact = "exactly", *kWitness = "to the first of the best products";
 
 constexpr Algebra kAlgebras[] = {
@@ -106,7 +107,11 @@ class Contraction {
                       "in steps, or over an algebra that distributes");
     for (int i = 0; i < both.count; i++)
       if (!result.has(both.of[i])) summed.add(both.of[i]);
-    if (summed.count == 0) return {times(arranged(a, result), arranged(b, result), algebra_.name), result};
+    // Of many small pairs, products of matrices without a sum: chains walk their short rows one by one.
+    const bool small_pairs =
+        is_real() && count(batch) > 1 && rows.count > 0 && cols.count > 0 && count(cols) < kShortRow;
+    if (summed.count == 0 && !small_pairs)
+      return {times(arranged(a, result), arranged(b, result), algebra_.name), result};
     const Tensor left = spread(a, joined({batch, rows, summed})), right = spread(b, joined({batch, summed, cols}));
     const Tensor product = multiply(reshape(left, {count(batch), count(rows), count(summed)}),
                                     reshape(right, {count(batch), count(summed), count(cols)}));

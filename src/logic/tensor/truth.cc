@@ -66,6 +66,15 @@ Tensor p_mean(const Tensor& x, double p, const Dims& axes, const Tensor& guard) 
   return where(positive, p == 2 ? sqrt(base) : pow(base, 1 / p), constant(0, x));
 }
 
+// exp(mean of log x) of what counts, 1 of nothing. A truth below 1e-12 counts as that.
+Tensor geometric_mean(const Tensor& x, const Dims& axes, const Tensor& guard) {
+  const Tensor logs = log(clamp(x, 1e-12, 1));
+  if (!guard.defined()) return exp(mean(logs, axes));
+  const Tensor counts = to(guard, x.dtype());
+  const Tensor n = sum(broadcast_to(counts, broadcast_shapes("guard", counts.shape(), x.shape())), axes);
+  return exp(sum(where(guard, logs, constant(0, x)), axes) / maximum(n, constant(1, x)));
+}
+
 // What does not count is replaced by what changes nothing.
 Tensor with_guard(const Tensor& x, const Tensor& guard, double neutral) {
   return guard.defined() ? where(guard, x, constant(neutral, x)) : x;
@@ -90,6 +99,7 @@ Semantics semantics(std::string_view name) {
   } norms[] = {{"godel", TNorm::kGodel},     {"product", TNorm::kProduct},     {"lukasiewicz", TNorm::kLukasiewicz},
                {"drastic", TNorm::kDrastic}, {"nilpotent", TNorm::kNilpotent}, {"hamacher", TNorm::kHamacher}};
   if (name == "ltn") return {};
+  if (name == "probability") return {.quantify = Quantify::kGeometric, .stable = 0};
   for (const auto& each : norms)
     if (name == each.name)
       return {.norm = each.norm,
@@ -98,7 +108,7 @@ Semantics semantics(std::string_view name) {
               .stable = 0};
   throw Error(ErrorKind::kArgument,
               "semantics: there is no \"" + std::string(name) +
-                  "\" — there are godel, product, lukasiewicz, drastic, nilpotent, hamacher and ltn");
+                  "\" — there are godel, product, lukasiewicz, drastic, nilpotent, hamacher, ltn and probability");
 }
 
 Tensor conjunction(const Tensor& a, const Tensor& b, const Semantics& s) {
@@ -166,6 +176,7 @@ Tensor for_all(const Tensor& x, const Dims& axes, const Semantics& s, const Tens
     case Quantify::kMinMax: return min(with_guard(x, guard, 1), axes);
     case Quantify::kProduct: return prod(with_guard(x, guard, 1), axes);
     case Quantify::kPMean: return 1.0 - p_mean(1.0 - away_from_1(x, s.stable), s.p_forall, axes, guard);
+    case Quantify::kGeometric: return geometric_mean(x, axes, guard);
   }
   return {};
 }
@@ -176,10 +187,36 @@ Tensor exists(const Tensor& x, const Dims& axes, const Semantics& s, const Tenso
   require_guard("exists", x, guard);
   switch (s.quantify) {
     case Quantify::kMinMax: return max(with_guard(x, guard, 0), axes);
-    case Quantify::kProduct: return 1.0 - prod(1.0 - with_guard(x, guard, 0), axes);
+    case Quantify::kProduct:
+    case Quantify::kGeometric: return 1.0 - prod(1.0 - with_guard(x, guard, 0), axes);
     case Quantify::kPMean: return p_mean(away_from_0(x, s.stable), s.p_exists, axes, guard);
   }
   return {};
+}
+
+Tensor at_least(int64_t count, const Tensor& x, const Dims& axes, const Semantics& s, const Tensor& guard) {
+  require_truths("at_least", x);
+  require_semantics("at_least", s);
+  require_guard("at_least", x, guard);
+  if (count < 1) throw Error(ErrorKind::kArgument, "at_least: " + std::to_string(count) + " of them — give 1 or more");
+  Dims order, kept;
+  int64_t n = 1;
+  const auto folded = [&](int axis) {
+    bool found = axes.empty();
+    for (const int64_t a : axes) found = found || normalize_axis("at_least", a, x.rank()) == axis;
+    return found;
+  };
+  for (int axis = 0; axis < x.rank(); axis++)
+    if (!folded(axis)) order.push_back(axis), kept.push_back(x.shape()[axis]);
+  for (int axis = 0; axis < x.rank(); axis++)
+    if (folded(axis)) order.push_back(axis), n *= x.shape()[axis];
+  if (count > n) return full(kept, 0, x.dtype());
+  Dims rows = kept;
+  rows.push_back(n);
+  const Tensor best = topk(reshape(contiguous(permute(with_guard(x, guard, 0), order)), rows), count).values;
+  Tensor all = select(best, -1, 0);
+  for (int64_t i = 1; i < count; i++) all = conjunction(all, select(best, -1, i), s);
+  return all;
 }
 
 }  // namespace ingot::logic

@@ -61,12 +61,14 @@ std::unique_ptr<Agent> make_agent(const Description& d) {
                               .mixed = static_cast<float>(env.number("mixed")),
                               .limit = static_cast<int32_t>(env.integer("limit"))};
   if (agent.type() == "pqn") return make_agent(at_depth(cube, env.number("depth_end")), d);
-  return std::make_unique<PuzzleDqn<Cube2>>(cube, dqn_options(d),
-                                            CurriculumOptions{.start = env.number("depth"),
-                                                              .end = env.number("depth_end"),
-                                                              .step = env.number("depth_step"),
-                                                              .when = env.number("depth_when")},
-                                            pretrain_options(d));
+  return std::make_unique<PuzzleDqn<Cube2>>(
+      cube, dqn_options(d),
+      CurriculumOptions{.start = env.number("depth"),
+                        .end = env.number("depth_end"),
+                        .step = env.number("depth_step"),
+                        .when = env.number("depth_when"),
+                        .judged_limit = static_cast<int32_t>(env.integer("test_limit"))},
+      pretrain_options(d));
 }
 
 class AgentRun final : public OwnRun, public CubeRun {
@@ -98,15 +100,16 @@ class AgentRun final : public OwnRun, public CubeRun {
   }
 
   OwnPiece work() override {
-    const int64_t before = agent_->status().steps, end = schedule_.piece_end(before);
+    const AgentStatus was = agent_->status();
+    const int64_t before = was.steps, end = schedule_.piece_end(before);
     clock_.go_on();
     for (int64_t i = 0; agent_->status().steps < end && i < kPieceSteps; i++) agent_->step();
     clock_.pause();
     AgentStatus s = agent_->status();
-    steps_ += s.steps - before;
+    steps_ += s.steps - before, updates_ += s.updates - was.updates;
     OwnPiece piece = schedule_.piece(before, s.steps);
     piece.per_second = static_cast<double>(steps_) / clock_.seconds();
-    piece.scores = scores(s, piece.per_second);
+    piece.scores = scores(s, piece.per_second, static_cast<double>(updates_) / clock_.seconds());
     if (s.steps >= schedule_.period_end(piece.period - 1)) piece.ended = end_period(piece);
     return piece;
   }
@@ -151,14 +154,16 @@ class AgentRun final : public OwnRun, public CubeRun {
   double steps_per_period() const {
     return static_cast<double>(schedule_.total()) / static_cast<double>(schedule_.periods());
   }
-  std::vector<std::string> metrics() const {  // CleanRL's names
-    std::vector<std::string> names = {"charts/episodic_return", "charts/episodic_length", "charts/epsilon",
-                                      "charts/SPS", "losses/q_values"};
+  std::vector<std::string> metrics() const {  // CleanRL's names, and UPS: updates per second, as SPS is steps
+    std::vector<std::string> names = {"charts/episodic_return", "charts/episodic_length",
+                                      "charts/epsilon",         "charts/SPS",
+                                      "losses/q_values",        "charts/UPS"};
     if (environment_ == "cube2") names.emplace_back("charts/depth");
     return names;
   }
-  nn::Scores scores(const AgentStatus& s, double per_second) const {
-    nn::Scores out{s.td_loss, {s.recent.total, s.recent.length, s.epsilon, per_second, s.q_value}};
+  nn::Scores scores(const AgentStatus& s, double steps_per_second, double updates_per_second) const {
+    nn::Scores out{s.td_loss,
+                   {s.recent.total, s.recent.length, s.epsilon, steps_per_second, s.q_value, updates_per_second}};
     if (environment_ == "cube2") out.metrics.push_back(s.depth);
     return out;
   }
@@ -170,7 +175,7 @@ class AgentRun final : public OwnRun, public CubeRun {
                       .tested = true,
                       .seconds = clock_.seconds(),
                       .samples_per_second = piece.per_second};
-    clock_.clear(), steps_ = 0;
+    clock_.clear(), steps_ = updates_ = 0;
     return e;
   }
 
@@ -181,7 +186,7 @@ class AgentRun final : public OwnRun, public CubeRun {
   std::unique_ptr<Agent> agent_;
   std::optional<Cube2> cube_;
   Stopwatch clock_;
-  int64_t steps_ = 0;  // since the clock began
+  int64_t steps_ = 0, updates_ = 0;  // since the clock began
   EpisodeMeans exam_;
   std::vector<DistanceTable> tables_;
 };

@@ -16,6 +16,8 @@ const Choice kDqn{
     "deep Q-learning: replay, a target network, and the switches below",
     {{"double", Kind::kBoolean, "true", "the online network chooses the next action, the target network values it"},
      {"huber", Kind::kBoolean, "true", "Huber's loss of the TD error, else its square"},
+     {"all_actions", Kind::kBoolean, "false",
+      "of cube2: every move of a drawn state is valued, not the one that was played alone; n_step is 1 with it"},
      {"n_step", Kind::kInteger, "3", "rewards that a target adds up before it trusts the network", 1, 1000},
      {"discount", Kind::kNumber, "0.99", "of a reward a step later", 0, 1},
      {"prioritised", Kind::kBoolean, "false", "replay by TD error, with importance weights in the loss"},
@@ -92,7 +94,8 @@ const Choice kCube2{
      {"depth_step", Kind::kNumber, "0.1", "of dqn: by so much", 0.001, 10},
      {"depth_when", Kind::kNumber, "0.9", "of dqn: share of the last 100 episodes that must be solved for it", 0, 1},
      {"mixed", Kind::kNumber, "0.3", "of dqn: share of the episodes that begin nearer", 0, 1},
-     {"limit", Kind::kInteger, "50", "of dqn: turns after which an episode is cut off", 1, 10000}}};
+     {"limit", Kind::kInteger, "50", "of dqn: turns after which an episode is cut off", 1, 10000},
+     {"test_limit", Kind::kInteger, "0", "of dqn: the same of tests and the exam; 0: as while it learns", 0, 10000}}};
 const Choice kCube3{"cube3",
                     "the 3 x 3 x 3 cube, twelve quarter turns; for values",
                     {{"encoding", Kind::kText, "\"cubies\"",
@@ -163,6 +166,7 @@ DqnOptions dqn_options(const Description& d) {
   return {.net = net_options(d),
           .double_q = s.flag("double"),
           .huber = s.flag("huber"),
+          .all_actions = s.flag("all_actions"),
           .n_step = s.integer("n_step"),
           .discount = s.number("discount"),
           .shaping = s.number("shaping"),

@@ -1,4 +1,4 @@
-// How a fold is cut into blocks; lowering asks for it as well.
+// How a fold is cut into blocks, whoever runs it.
 #pragma once
 #include "graph/program.h"
 

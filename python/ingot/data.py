@@ -1,0 +1,2 @@
+"""Datasets and loaders."""
+from ._core.data import *  # noqa: F401,F403

@@ -1,0 +1,2 @@
+"""Optimisers."""
+from ._core.optim import *  # noqa: F401,F403

@@ -1,0 +1,205 @@
+#include "ingot/logic/theory.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ingot/base/error.h"
+#include "ingot/base/file.h"
+#include "ingot/base/text.h"
+#include "ingot/graph/plan.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
+#include "logic/theory/world.h"
+
+namespace ingot::logic {
+namespace {
+
+constexpr double kLeastTruth = 1e-12;  // whose logarithm is taken
+
+int tensor_named(const TheoryUnit& unit, std::string_view name) {
+  const int i = unit.find(name);
+  if (i >= 0) return i;
+  std::vector<std::string> known;
+  for (const TheoryTensor& t : unit.tensors) known.push_back(t.name);
+  throw Error(ErrorKind::kArgument, "theory: there is no relation or tensor " + in_quotes(name) +
+                                        (known.empty() ? "" : " — " + did_you_mean(name, known)));
+}
+
+}  // namespace
+
+Theory::Theory(std::shared_ptr<TheoryUnit> unit) : unit_(std::move(unit)) {}
+Theory::Theory(const Theory& other) : Module(other), unit_(std::make_shared<TheoryUnit>(*other.unit_)) {
+  for (TheoryTensor& t : unit_->tensors)  // what is learned gets memory of its own from clone()
+    if (t.elements.defined() && t.kind != TheoryTensor::Kind::kParam) t.elements = ingot::clone(t.elements);
+}
+
+Theory Theory::parse(std::string text, const std::string& name, DType dtype) {
+  if (dtype != kF32 && dtype != kF64) throw Error(ErrorKind::kType, "theory: truths are f32 or f64");
+  auto unit = std::make_shared<TheoryUnit>();
+  unit->dtype = dtype;
+  parse_theory(*unit, name, std::move(text));
+  check_theory(*unit);
+  return Theory(std::move(unit));
+}
+
+Theory Theory::load(const std::string& path, DType dtype) { return parse(read_file(path), path, dtype); }
+
+namespace {
+
+void require_network(const Theory& theory, const std::string& name) {
+  const auto all = theory.networks();
+  if (std::find(all.begin(), all.end(), name) == all.end())
+    throw Error(ErrorKind::kArgument, "theory: no neural predicate calls " + in_quotes(name) +
+                                          (all.empty() ? "" : " — " + did_you_mean(name, all)));
+}
+
+}  // namespace
+
+void Theory::network(const std::string& name, nn::LayerPtr layer) {
+  require_network(*this, name);
+  unit_->functions.erase(name);
+  unit_->layers.insert_or_assign(name, std::move(layer));
+}
+
+void Theory::network(const std::string& name, std::function<Tensor(Tensors)> function) {
+  require_network(*this, name);
+  unit_->layers.erase(name);
+  unit_->functions[name] = std::move(function);
+}
+
+void Theory::set(const std::string& name, const Tensor& elements) {
+  TheoryTensor& t = unit_->tensor(tensor_named(*unit_, name));
+  if (!t.elements.defined() || t.kind == TheoryTensor::Kind::kParam)
+    throw Error(ErrorKind::kArgument, "theory: " + in_quotes(name) + " is " +
+                                          (t.elements.defined() ? "learned" : "computed or an input") +
+                                          ", so nothing can be put into it");
+  if (!(elements.shape() == t.elements.shape()))
+    throw Error(ErrorKind::kShape, "theory: " + in_quotes(name) + " is " + to_string(t.elements.shape()) +
+                                       ", given were " + to_string(elements.shape()));
+  to_into(t.elements, elements, unit_->dtype);
+}
+
+void Theory::set_temperature(double temperature) {
+  if (!(temperature >= 0)) throw Error(ErrorKind::kArgument, "theory: a temperature is 0 or more");
+  unit_->temperature = temperature;
+}
+
+Tensor Theory::operator()(std::string_view name, const data::Batch& batch) const {
+  return World(*unit_, batch).tensor(tensor_named(*unit_, name));
+}
+
+Tensor Theory::ask(const std::string& question, const data::Batch& batch) const {
+  TheoryUnit asked = *unit_;  // its own sources: messages point into the question
+  Statement s = parse_question(asked, question);
+  check_statement(asked, s);
+  return World(asked, batch).truth(s);
+}
+
+std::vector<std::pair<std::string, std::string>> Theory::variables_of(const std::string& question) const {
+  TheoryUnit asked = *unit_;
+  Statement s = parse_question(asked, question);
+  check_statement(asked, s);
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const int v : s.body[0].free) {  // which is sorted
+    const TheoryVariable& variable = s.variables[static_cast<size_t>(v)];
+    all.emplace_back(variable.name,
+                     variable.axis.domain < 0 ? "" : asked.domains[static_cast<size_t>(variable.axis.domain)].name);
+  }
+  return all;
+}
+
+namespace {
+
+std::vector<NamedTensor> truths_of(const TheoryUnit& unit, const data::Batch& batch) {
+  World world(unit, batch);
+  std::vector<NamedTensor> all;
+  for (size_t i = 0; i < unit.assertions.size(); i++) {
+    const Scope scope(unit.assertions[i].name);
+    all.push_back({unit.assertions[i].name, world.truth(unit.statements[static_cast<size_t>(unit.asserted[i])])});
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> Theory::truths(const data::Batch& batch) const { return truths_of(*unit_, batch); }
+
+std::vector<NamedTensor> Theory::results(const data::Batch& batch) const {
+  std::vector<NamedTensor> all = truths_of(*unit_, batch);
+  if (all.empty())
+    throw Error(ErrorKind::kArgument, "theory: nothing is asserted, so nothing can be learned — assert forall x: …");
+  const Quantify how = unit_->semantics.quantify;
+  const bool logs = how == Quantify::kProduct || how == Quantify::kGeometric;
+  double weights = 0;
+  Tensor total;
+  for (size_t i = 0; i < all.size(); i++) {
+    const double weight = unit_->assertions[i].weight;
+    weights += weight;
+    Tensor part = all[i].tensor;
+    if (logs) part = log(clamp(part, kLeastTruth, 1));
+    if (how == Quantify::kPMean) part = square(1.0 - part);
+    if (weight != 1) part = multiply(part, weight);
+    total = total.defined() ? add(total, part) : part;
+  }
+  const Tensor mean = weights == 1 ? total : multiply(total, 1 / weights);
+  Tensor loss, satisfaction;
+  if (logs) {
+    loss = negative(mean);
+    satisfaction = exp(mean);
+  } else if (how == Quantify::kPMean) {
+    loss = sqrt(mean + 1e-12);
+    satisfaction = 1.0 - loss;
+  } else {
+    loss = 1.0 - mean;
+    satisfaction = mean;
+  }
+  all.insert(all.begin(), {{"loss", loss}, {"satisfaction", satisfaction}});
+  return all;
+}
+
+const std::vector<Assertion>& Theory::assertions() const { return unit_->assertions; }
+const std::vector<std::string>& Theory::questions() const { return unit_->questions; }
+
+std::vector<std::string> Theory::learned() const {
+  std::vector<std::string> all;
+  for (const TheoryTensor& t : unit_->tensors)
+    if (t.kind == TheoryTensor::Kind::kParam) all.push_back(t.name);
+  return all;
+}
+std::vector<std::string> Theory::names() const {
+  std::vector<std::string> all;
+  for (const TheoryTensor& t : unit_->tensors) all.push_back(t.name);
+  return all;
+}
+std::vector<std::string> Theory::networks() const {
+  std::vector<std::string> all;
+  for (const TheoryTensor& t : unit_->tensors)
+    if (!t.network.empty() && std::find(all.begin(), all.end(), t.network) == all.end()) all.push_back(t.network);
+  return all;
+}
+
+std::vector<std::string> Theory::members(const std::string& domain) const {
+  const int i = unit_->domain_named(domain);
+  if (i < 0) throw Error(ErrorKind::kArgument, "theory: there is no domain " + in_quotes(domain));
+  const Domain& d = unit_->domains[static_cast<size_t>(i)];
+  if (!d.members.empty() || d.size < 0) return d.members;
+  std::vector<std::string> all;
+  for (int64_t n = 0; n < d.size; n++) all.push_back(std::to_string(n));
+  return all;
+}
+
+std::vector<std::string> Theory::domains_of(const std::string& name) const {
+  std::vector<std::string> all;
+  for (const Axis& a : unit_->tensor(tensor_named(*unit_, name)).axes)
+    all.push_back(a.domain < 0 ? "" : unit_->domains[static_cast<size_t>(a.domain)].name);
+  return all;
+}
+const std::string& Theory::text() const { return unit_->text; }
+
+void Theory::parts(nn::Parts& p) {
+  for (TheoryTensor& t : unit_->tensors)
+    if (t.kind == TheoryTensor::Kind::kParam) p(t.name, t.elements);
+  for (auto& [name, layer] : unit_->layers) p(name, *layer);
+}
+
+}  // namespace ingot::logic
