@@ -13,6 +13,7 @@
 
 #include "harness.h"
 #include "tests/logic/cases.h"
+#include "tests/test_file.h"
 
 namespace {
 
@@ -69,7 +70,7 @@ class Folder {
 
 // What the peer needs; 0 if it cannot do it. One that finds another number of facts is wrong, and so is this program.
 double peer_seconds(const std::string& peer, const Case& c, const Folder& folder) {
-  const std::string command = "/usr/bin/python3 " INGOT_TEST_DIR "/../bench/datalog_peers.py " + peer + " " + c.name +
+  const std::string command = "/usr/bin/python3 " + test_file("../bench/datalog_peers.py") + " " + peer + " " + c.name +
                               " " + folder.path().string();
   FILE* answer = popen(command.c_str(), "r");
   double seconds = 0;

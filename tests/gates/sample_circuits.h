@@ -7,13 +7,14 @@
 
 #include "ingot/base/random.h"
 #include "ingot/gates/circuit.h"
+#include "tests/test_file.h"
 
 namespace ingot::gates {
 
 /// tests/gates/data/NAME.txt: inputs, gates, channels and whether borders wrap; function (hexadecimal), a and b of
 /// every gate; outputs. Trained by the study program of docs/gates.md.
 inline Circuit trained(const std::string& name) {
-  std::ifstream file(std::string(INGOT_TEST_DIR) + "/gates/data/" + name + ".txt");
+  std::ifstream file(test_file("gates/data/" + name + ".txt"));
   size_t gates = 0;
   int channels = 0, wrap = 0;
   Circuit c{.name = name};

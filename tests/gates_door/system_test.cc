@@ -7,6 +7,7 @@
 #include "ingot/gates/door.h"
 #include "ingot/recipe/recipe.h"
 #include "tests/error_of.h"
+#include "tests/test_file.h"
 
 namespace ingot::gates::door {
 namespace {
@@ -17,7 +18,7 @@ const Systems kSystems = {&gates::system()};
 const auto kCatalogue = std::make_shared<Catalogue>(kSystems);
 
 TEST(GatesSystem, TheDocumentHasAllKeys) {
-  std::ifstream file(INGOT_TEST_DIR "/../docs/toml.md");
+  std::ifstream file(test_file("../docs/toml.md"));
   std::ostringstream text;
   text << file.rdbuf();
   EXPECT_TRUE(text.str().starts_with(kCatalogue->document()))

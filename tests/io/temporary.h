@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 #include <vector>
+#include "tests/test_file.h"
 
 namespace ingot::io {
 
@@ -42,7 +43,7 @@ inline std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-inline std::string golden_path(const std::string& name) { return std::string(INGOT_TEST_DIR) + "/goldens/io/" + name; }
+inline std::string golden_path(const std::string& name) { return test_file("goldens/io/" + name); }
 inline std::string golden(const std::string& name) { return contents(golden_path(name)); }
 inline std::span<const std::byte> as_span(const std::string& text) { return std::as_bytes(std::span(text)); }
 

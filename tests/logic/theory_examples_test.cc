@@ -13,11 +13,12 @@
 #include "ingot/ops/ops.h"
 #include "tests/logic/gradients.h"
 #include "tests/ops/harness.h"
+#include "tests/test_file.h"
 
 namespace ingot::logic {
 namespace {
 
-std::string example(const std::string& name) { return std::string(INGOT_TEST_DIR) + "/../examples/logic/" + name; }
+std::string example(const std::string& name) { return test_file("../examples/logic/" + name); }
 
 TEST(TheoryExamples, EmbeddingsDeduceAtTemperature0AndShareAboveIt) {
   const nn::SeedScope seed(5);
@@ -46,7 +47,7 @@ TEST(TheoryExamples, EmbeddingsDeduceAtTemperature0AndShareAboveIt) {
 }
 
 TEST(TheoryExamples, BracketsAreReadFromWhetherRowsAreWellFormed) {
-  const io::Csv table = io::load_csv(std::string(INGOT_TEST_DIR) + "/../data/digits.csv.gz");
+  const io::Csv table = io::load_csv(test_file("../data/digits.csv.gz"));
   std::vector<int64_t> zeros_at, ones_at;
   for (int64_t i = 0; i < table.values.size(0); i++) {
     const float digit = table.values.at<float>({i, 64});

@@ -18,6 +18,7 @@
 #include "tests/error_of.h"
 #include "tests/logic/gradients.h"
 #include "tests/ops/harness.h"
+#include "tests/test_file.h"
 
 namespace ingot::logic {
 namespace {
@@ -184,7 +185,7 @@ TEST(Theory, ExistsCounts) {
 TEST(Theory, AnyTextIsATheoryOrGetsASentence) {
   std::string text = kPeople + kFamily;
   for (const char* file : {"embedding", "brackets", "game"})
-    text += read_file(std::string(INGOT_TEST_DIR) + "/../examples/logic/" + file + ".theory");
+    text += read_file(test_file(std::string("../examples/logic/") + file + ".theory"));
   text +=
       "assert 2 :: a: forall^2 x in person, y where x != y: exists 2 z: parent(x, z) -> not sig(Emb[y, k] ^ 2 / 3) <-> "
       "x = ann.";

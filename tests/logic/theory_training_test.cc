@@ -22,6 +22,7 @@
 #include "tests/error_of.h"
 #include "tests/logic/gradients.h"
 #include "tests/ops/harness.h"
+#include "tests/test_file.h"
 
 namespace ingot::logic {
 namespace {
@@ -276,7 +277,7 @@ TEST(Addition, CarriesGoAllTheWay) {
 
 // 1,797 real digits of 8 x 8 pixels: told nothing but sums of two, the network reads them.
 TEST(Addition, DigitsAreReadFromSumsAlone) {
-  const io::Csv table = io::load_csv(std::string(INGOT_TEST_DIR) + "/../data/digits.csv.gz");
+  const io::Csv table = io::load_csv(test_file("../data/digits.csv.gz"));
   const int64_t pairs = 700, held_back = 397;
   const Tensor pixels = multiply(contiguous(slice(table.values, 1, 0, 64)), 1.0 / 16);
   const Tensor labels = to(contiguous(select(table.values, 1, 64)), kI64);

@@ -10,6 +10,7 @@
 #include "ingot/recipe/own_run.h"
 #include "ingot/recipe/recipe.h"
 #include "ingot/recipe/system.h"
+#include "tests/test_file.h"
 
 namespace ingot::logic {
 namespace {
@@ -130,7 +131,7 @@ TEST_F(LogicRecipes, RefuseWhatMakesNoSenseAndLeaveNoFolder) {
 
 TEST_F(LogicRecipes, TheDocumentHasAllTheirKeys) {
   const std::string all = recipe::Catalogue({&system()}).document();
-  EXPECT_NE(io::read_file(INGOT_TEST_DIR "/../docs/toml.md").find(all.substr(all.find("\n# Descriptions with"))),
+  EXPECT_NE(io::read_file(test_file("../docs/toml.md")).find(all.substr(all.find("\n# Descriptions with"))),
             std::string::npos)
       << "run ./dev generate";
 }

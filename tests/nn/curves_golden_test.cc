@@ -12,6 +12,7 @@
 #include "ingot/nn/recurrent.h"
 #include "ingot/nn/train_step.h"
 #include "ingot/ops/ops.h"
+#include "tests/test_file.h"
 
 namespace ingot {
 namespace {
@@ -29,7 +30,7 @@ struct Golden {
 };
 
 Golden read_golden(const std::string& run) {
-  std::ifstream file(INGOT_TEST_DIR "/goldens/curves.txt");
+  std::ifstream file(test_file("goldens/curves.txt"));
   Golden g;
   bool here = false;
   for (std::string text; std::getline(file, text);) {

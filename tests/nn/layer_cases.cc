@@ -9,6 +9,7 @@
 #include "ingot/base/error.h"
 #include "ingot/ops/ops.h"
 #include "tests/ops/golden.h"
+#include "tests/test_file.h"
 
 namespace ingot {
 namespace {
@@ -115,7 +116,7 @@ const std::map<std::string, Make>& makers() {
 }  // namespace
 
 std::vector<Golden> read_cases(const std::string& name) {
-  std::ifstream file(INGOT_TEST_DIR "/goldens/" + name);
+  std::ifstream file(test_file("goldens/" + name));
   std::vector<Golden> all;
   for (std::string text; std::getline(file, text);) {
     std::istringstream line(text);

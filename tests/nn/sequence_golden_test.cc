@@ -12,6 +12,7 @@
 #include "ingot/ops/ops.h"
 #include "tests/error_of.h"
 #include "tests/nn/layer_cases.h"
+#include "tests/test_file.h"
 
 namespace ingot {
 namespace {
@@ -32,7 +33,7 @@ struct SequenceCase {
 const std::vector<SequenceCase>& cases() {
   static const std::vector<SequenceCase> all = [] {
     std::vector<SequenceCase> read;
-    std::ifstream file(INGOT_TEST_DIR "/goldens/sequence.txt");
+    std::ifstream file(test_file("goldens/sequence.txt"));
     for (std::string text; std::getline(file, text);) {
       std::istringstream line(text);
       std::string kind, name, type;

@@ -14,6 +14,7 @@
 #include "ingot/nn/train_step.h"
 #include "ingot/ops/ops.h"
 #include "tests/sanitized.h"
+#include "tests/test_file.h"
 
 namespace ingot {
 namespace {
@@ -155,7 +156,7 @@ struct Curves {
 };
 
 Curves read_curves(const std::string& run) {
-  std::ifstream file(INGOT_TEST_DIR "/goldens/training.txt");
+  std::ifstream file(test_file("goldens/training.txt"));
   Curves curves;
   bool here = false;
   for (std::string text; std::getline(file, text);) {

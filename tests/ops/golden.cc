@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <sstream>
+#include "tests/test_file.h"
 
 namespace ingot::harness {
 Tensor read_tensor(std::istringstream& line) {
@@ -23,7 +24,7 @@ Tensor read_tensor(std::istringstream& line) {
 }
 
 std::vector<Golden> read_goldens(const std::string& name) {
-  std::ifstream file(INGOT_TEST_DIR "/goldens/" + name);
+  std::ifstream file(test_file("goldens/" + name));
   std::vector<Golden> goldens;
   for (std::string text; std::getline(file, text);) {
     std::istringstream line(text);

@@ -8,11 +8,12 @@
 #include "ingot/nn.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
+#include "tests/test_file.h"
 
 namespace ingot {
 namespace {
 
-const std::string kFolder = INGOT_TEST_DIR "/goldens/interop/";
+const std::string kFolder = test_file("goldens/interop/");
 
 // Loads the weights, compares what the model makes of x, and saves what it then has.
 void expect_the_same(const std::string& name, nn::Layer& model) {

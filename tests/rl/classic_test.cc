@@ -11,6 +11,7 @@
 #include "ingot/rl/vector_env.h"
 #include "tests/error_of.h"
 #include "tests/rl/corridor.h"
+#include "tests/test_file.h"
 
 namespace ingot::rl {
 namespace {
@@ -27,7 +28,7 @@ std::vector<double> state_of(const MountainCar& env) { return {env.position, env
 // `again`: every step begins where the other program was, for a task that blows up the smallest difference.
 template <class E>
 void follows_golden(const std::string& task, size_t numbers, bool again, double tolerance) {
-  std::ifstream file(INGOT_TEST_DIR "/goldens/control.txt");
+  std::ifstream file(test_file("goldens/control.txt"));
   E env;
   int64_t steps = 0, ends = 0;
   for (std::string line; std::getline(file, line);) {

@@ -13,6 +13,7 @@
 #include "ingot/ops/functions.h"
 #include "tests/ops/harness.h"
 #include "tests/rl/corridor.h"
+#include "tests/test_file.h"
 
 namespace ingot::rl {
 namespace {
@@ -147,7 +148,7 @@ TEST(Dqn, LearnsTheCorridor) {
 
 // tools/golden_dqn.py is the same run in PyTorch: its own environment, replay, random numbers and network.
 TEST(Dqn, AWholeRunIsPyTorchs) {
-  std::ifstream file(std::string(INGOT_TEST_DIR) + "/goldens/dqn.txt");
+  std::ifstream file(test_file("goldens/dqn.txt"));
   ASSERT_TRUE(file.good());
   std::string line;
   int runs = 0;

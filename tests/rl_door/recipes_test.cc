@@ -12,6 +12,7 @@
 #include "ingot/recipe/recipe.h"
 #include "ingot/recipe/seeds.h"
 #include "ingot/rl/door.h"
+#include "tests/test_file.h"
 
 namespace ingot::rl {
 namespace {
@@ -95,7 +96,7 @@ TEST_F(RlRecipes, GoOnToTheBitWhereverTheyAreStopped) {
 
 TEST_F(RlRecipes, TheDocumentHasAllTheirKeys) {
   const std::string all = recipe::Catalogue({&system()}).document();
-  EXPECT_NE(io::read_file(INGOT_TEST_DIR "/../docs/toml.md").find(all.substr(all.find("\n# Descriptions with"))),
+  EXPECT_NE(io::read_file(test_file("../docs/toml.md")).find(all.substr(all.find("\n# Descriptions with"))),
             std::string::npos)
       << "run ./dev generate";
 }
