@@ -26,10 +26,10 @@ class Terminal:
 
     def __init__(self, command, columns=80):
         self.pid, self.fd = pty.fork()
-        if self.pid == 0:
+        if self.pid == 0:  # the size before the program: a change of it draws the line once more
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
             os.environ["TERM"] = "xterm"
             os.execv(command[0], command)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.text = ""
         self.seen = 0
 
@@ -56,7 +56,7 @@ class Terminal:
     def prompt(self, prompt="?- "):
         """Waits for an empty line to type in. Keys that come earlier meet a terminal that edits lines itself: there a
         Ctrl-D, for one, ends no line that is read later."""
-        self.expect(f"\n\r{prompt}\x1b[K")
+        self.expect(f"\r{prompt}\x1b[K")
 
     def end(self):
         until = time.time() + LONG
@@ -138,8 +138,9 @@ def ctrl_c_stops_a_query_and_not_the_program():
     until = time.time() + LONG
     while raw(t.fd) and time.time() < until:
         time.sleep(0.01)
-    time.sleep(0.2)
-    t.type("\x03")
+    while "stopped" not in t.text and time.time() < until:  # one that comes before the query begins is no one's
+        t.type("\x03")
+        t.read(0.2)
     t.expect("stopped")
     t.prompt()
     t.type(":list\r")
