@@ -132,8 +132,8 @@ function(ingot_room name)
   set(room_level -O2)
   if(name STREQUAL "kernels")
     set(room_level ${loops_level})
-  elseif(INGOT_FIRST_LOOK AND name MATCHES "^(base|gates|rl|logic)$|_door$")
-    set(room_level -O1)  # loops of their own: turns, circuits, joins
+  elseif(INGOT_FIRST_LOOK AND name MATCHES "^(base|gates|rl|rl_door)$")
+    set(room_level -O1)  # loops of their own: turns, circuits
   elseif(INGOT_FIRST_LOOK)
     set(room_level -O0)
   elseif(name MATCHES "^(data|nn)$")

@@ -6,8 +6,10 @@ source="#include <ingot/$header>
 #include <ingot/$header>
 int main() {}"
 options=(-std=c++20 -O0 -Wall -Wextra -Wshadow -Wpedantic -Werror -I "$include" -x c++ -)
-"$cxx" -fsyntax-only "${options[@]}" <<<"$source"
-if foreign=$("$cxx" -M "${options[@]}" <<<"$source" | grep -oE '[^ ]*/(hwy|fmt|nlohmann|toml\+\+|CLI|google)/[^ ]*|[^ ]*cblas[^ ]*|[^ ]*/(zlib|png|pngconf)\.h|[^ ]*/src/[^ ]*'); then
+included=$(mktemp)
+trap 'rm -f "$included"' EXIT
+"$cxx" -fsyntax-only -MD -MF "$included" "${options[@]}" <<<"$source"
+if foreign=$(grep -oE '[^ ]*/(hwy|fmt|nlohmann|toml\+\+|CLI|google)/[^ ]*|[^ ]*cblas[^ ]*|[^ ]*/(zlib|png|pngconf)\.h|[^ ]*/src/[^ ]*' "$included"); then
   printf 'ingot/%s lets something in that users do not have:\n%s\n' "$header" "$foreign"
   exit 1
 fi
