@@ -17,7 +17,7 @@ if(INGOT_SHARED)
   if(INGOT_GATES AND INGOT_RL AND INGOT_LOGIC AND INGOT_RECIPE)
     set(all_systems ON)
   endif()
-  add_test(NAME product/size COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_size.sh $<TARGET_FILE:ingot_shared> 6100000)
+  add_test(NAME product/size COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_size.sh $<TARGET_FILE:ingot_shared> $<IF:$<BOOL:${INGOT_AVX512}>,8000000,6200000>)
   add_test(NAME product/consumer
            COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/consumer ${CMAKE_CXX_COMPILER} ${INGOT_IO} ${INGOT_RL} ${INGOT_RECIPE} ${all_systems})
   set_tests_properties(product/size product/consumer PROPERTIES LABELS fast TIMEOUT 600)
