@@ -92,6 +92,26 @@ std::vector<Bdd::Node> Bdd::order(Node root) const {
   return all;
 }
 
+std::vector<std::array<int32_t, 3>> Bdd::rows(std::span<const Node> functions) const {
+  Node last = kTrue;
+  for (const Node f : functions) last = std::max(last, f);
+  std::vector<bool> needed(last + size_t{1}, false);
+  for (const Node f : functions) needed[f] = true;
+  for (Node n = last; n > kTrue; n--)
+    if (needed[n]) needed[nodes_[n].low] = needed[nodes_[n].high] = true;
+  std::vector<int32_t> row(last + size_t{1}, 0);
+  row[kTrue] = 1;
+  std::vector<std::array<int32_t, 3>> all;
+  for (Node n = kTrue + 1; n <= last; n++) {
+    if (!needed[n]) continue;
+    const Branch& b = nodes_[n];
+    all.push_back({static_cast<int32_t>(b.variable), row[b.low], row[b.high]});
+    row[n] = static_cast<int32_t>(all.size()) + 1;
+  }
+  for (const Node f : functions) all.push_back({0, row[f], row[f]});
+  return all;
+}
+
 double Bdd::probability(Node root, std::span<const double> weights) {
   std::vector<double> p(root + size_t{2}, 0);
   p[kTrue] = 1;

@@ -1,6 +1,7 @@
 // Boolean functions of facts as ordered decision diagrams: equal functions are one node, so probabilities and slopes take one
 // walk over the nodes.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,6 +37,10 @@ class Bdd {
   };
   /// The most probable conjunction of literals on a way to `end`; empty if none leads there.
   std::vector<Literal> best_way(Node root, Node end, std::span<const double> weights);
+
+  /// Rows {variable, low, high} of all nodes that these functions need, children first, and behind them a row for each
+  /// function; 0 is false, 1 true, 2 + j row j.
+  std::vector<std::array<int32_t, 3>> rows(std::span<const Node> functions) const;
 
   uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
   uint32_t most_nodes() const { return most_; }

@@ -16,8 +16,7 @@ constexpr size_t kShownSlopes = 10;
 
 Chances::Chances(Evaluation& e, int proofs) : e_(e), proofs_(proofs), grounding_(e, true), bdd_(e.meter()) {}
 
-void Chances::ground(int relation, const std::vector<std::vector<Value>>& facts, std::vector<size_t>& goals) {
-  for (const auto& fact : facts) goals.push_back(grounding_.node(relation, fact));
+void Chances::ground(const std::vector<size_t>& goals) {
   grounding_.expand();
   const auto& nodes = grounding_.nodes();
   coin_of_.resize(nodes.size(), -1);
@@ -214,13 +213,41 @@ Bdd::Node Chances::function_of(size_t goal) {
   return f;
 }
 
-std::vector<double> Chances::probabilities(int relation, const std::vector<std::vector<Value>>& facts) {
-  std::vector<size_t> goals;
-  ground(relation, facts, goals);
+void Chances::solve() {
   if (proofs_ == 0)
     solve_exactly(std::vector<bool>(grounding_.nodes().size(), true));
   else
     solve_best(static_cast<size_t>(proofs_));
+}
+
+Chances::Function Chances::function(const std::vector<std::pair<int, std::vector<Value>>>& facts) {
+  std::vector<size_t> goals;
+  std::vector<bool> asked(facts.size());
+  for (size_t i = 0; i < facts.size(); i++) {
+    const auto& [relation, fact] = facts[i];
+    asked[i] = e_.is_uncertain(relation) && e_.relation(relation).contains(fact.data());
+    if (asked[i]) goals.push_back(grounding_.node(relation, fact));
+  }
+  if (!goals.empty()) {
+    ground(goals);
+    solve();
+  }
+  std::vector<Bdd::Node> roots;
+  size_t next = 0;
+  for (size_t i = 0; i < facts.size(); i++)
+    roots.push_back(asked[i]                                                       ? function_of(goals[next++])
+                    : e_.relation(facts[i].first).contains(facts[i].second.data()) ? Bdd::kTrue
+                                                                                   : Bdd::kFalse);
+  Function f{{}, weights_, bdd_.rows(roots)};
+  for (const size_t c : coins_) f.coins.push_back(coin_text(c));
+  return f;
+}
+
+std::vector<double> Chances::probabilities(int relation, const std::vector<std::vector<Value>>& facts) {
+  std::vector<size_t> goals;
+  for (const auto& fact : facts) goals.push_back(grounding_.node(relation, fact));
+  ground(goals);
+  solve();
   std::vector<double> all;
   all.reserve(goals.size());
   for (const size_t goal : goals) all.push_back(bdd_.probability(function_of(goal), weights_));

@@ -1,8 +1,10 @@
 // How probable facts are. Coins (facts and rules with probabilities) fall independently; a fact is as probable as the worlds in
 // which it follows.
 #pragma once
+#include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "logic/bdd.h"
@@ -17,6 +19,13 @@ class Chances {
 
   /// The probability of each of these facts.
   std::vector<double> probabilities(int relation, const std::vector<std::vector<Value>>& facts);
+  /// The probabilities of these facts as a function of those of the coins.
+  struct Function {
+    std::vector<std::string> coins;
+    std::vector<double> weights;
+    std::vector<std::array<int32_t, 3>> rows;  // of a decision diagram; the last ones are the facts
+  };
+  Function function(const std::vector<std::pair<int, std::vector<Value>>>& facts);
   std::vector<Slope> slopes(int relation, const std::vector<Value>& fact);
   /// The most probable proof as a tree, why it may fail, and what matters most.
   std::string explain(int relation, const std::vector<Value>& fact);
@@ -32,7 +41,8 @@ class Chances {
     std::vector<Kept> kept;  // the best first
   };
 
-  void ground(int relation, const std::vector<std::vector<Value>>& facts, std::vector<size_t>& goals);
+  void ground(const std::vector<size_t>& goals);
+  void solve();
   void solve_exactly(const std::vector<bool>& wanted);
   void solve_best(size_t most);
   template <class F>

@@ -32,10 +32,9 @@ constexpr Method kMethods[] = {
 
 std::span<const Method> methods() { return kMethods; }
 
-Evaluation::Evaluation(const Unit& unit, RunOptions options)
-    : unit_(unit),
-      options_(std::move(options)),
-      meter_(options_.memory_limit > 0 ? options_.memory_limit : half_of_memory()) {
+Evaluation::Evaluation(const Unit& unit, RunOptions options, std::shared_ptr<Meter> meter)
+    : unit_(unit), options_(std::move(options)), meter_(std::move(meter)) {
+  if (!meter_) meter_ = std::make_shared<Meter>(options_.memory_limit > 0 ? options_.memory_limit : half_of_memory());
   std::fill(std::begin(uses_), std::end(uses_), true);
   for (const std::string& name : options_.without) {
     const auto found =
@@ -51,7 +50,7 @@ Evaluation::Evaluation(const Unit& unit, RunOptions options)
     relations_.push_back(make_relation(static_cast<int>(i)));
     pointers_.push_back(relations_.back().get());
   }
-  unit_.symbols.set_meter(meter_);
+  unit_.symbols.set_meter(*meter_);
   has_rules_.assign(relations_.size(), false);
   stratum_work_.assign(relations_.size(), 0);
   given_.resize(relations_.size());
@@ -65,7 +64,7 @@ Evaluation::Evaluation(const Unit& unit, RunOptions options)
 Evaluation::~Evaluation() = default;
 
 std::unique_ptr<Relation> Evaluation::make_relation(int number) {
-  return std::make_unique<Relation>(unit_.relations[static_cast<size_t>(number)], meter_, uses(kRows));
+  return std::make_unique<Relation>(unit_.relations[static_cast<size_t>(number)], *meter_, uses(kRows));
 }
 
 // `not p(x)` of an uncertain p may hold, whatever facts of p are possible.
@@ -94,10 +93,10 @@ void Evaluation::check_cancel() const {
     throw Error(ErrorKind::kCancelled, "logic: stopped");
 }
 
-void Evaluation::stage_facts(const std::function<Relation*(int)>& into) {
+void Evaluation::stage_facts(const std::function<Relation*(int)>& into, int from) {
   Value fact[32];
   for (const Rule& r : unit_.rules) {
-    if (!r.is_fact()) continue;
+    if (!r.is_fact() || r.at < from) continue;
     Relation* to = into(r.head.relation);
     if (to == nullptr) continue;
     size_t n = 0;
@@ -116,18 +115,20 @@ void Evaluation::stage_facts(const std::function<Relation*(int)>& into) {
 void Evaluation::load() {
   if (loaded_) return;
   loaded_ = true;
-  stage_facts([this](int r) { return &relation(r); });
+  stage_facts([this](int r) { return is_adopted(r) || inherits(r) ? nullptr : &relation(r); });
+  stage_facts([this](int r) { return inherits(r) ? &relation(r) : nullptr; }, inherited_to_);
   for (size_t i = 0; i < relations_.size(); i++)
     for (const Request& request : unit_.relations[i].requests)
-      if (request.kind == Request::Kind::kInput) read_facts(*this, static_cast<int>(i), request, *relations_[i]);
-  for (const auto& r : relations_) {
-    r->settle();
+      if (request.kind == Request::Kind::kInput && !is_adopted(static_cast<int>(i)) && !inherits(static_cast<int>(i)))
+        read_facts(*this, static_cast<int>(i), request, *relations_[i]);
+  for (size_t i = 0; i < relations_.size(); i++) {
+    if (!is_adopted(static_cast<int>(i))) relations_[i]->settle();
     check_cancel();
   }
   for (const Work& w : works_) {  // of relations with facts and rules: which facts came from outside?
     const int number = w.rule->head.relation;
     auto& given = given_[static_cast<size_t>(number)];
-    if (given || relation(number).size() == 0) continue;
+    if (given || is_adopted(number) || relation(number).size() == 0) continue;
     given = make_relation(number);
     relation(number).for_each([&](const Value* fact) { given->stage(fact); });
     given->settle();
@@ -195,7 +196,8 @@ void Evaluation::run() {
     return;
   }
   load();
-  for (const Stratum& s : stratify(unit_)) compute(s);
+  for (const Stratum& s : stratify(unit_))
+    if (!is_adopted(s.relations[0])) compute(s);
   done_ = true;
 }
 
@@ -326,7 +328,7 @@ bool Evaluation::by_closure(const Stratum& stratum, const std::vector<Work*>& wo
   if (edges == nullptr || relation(p).rows() == nullptr) return false;
   if (edges->key_count() > 0 && !relation(p).fits(edges->key_count() - 1, 0)) return false;
   const int64_t begin = now_ns();
-  work_ += transitive_closure(*edges, *relation(p).rows(), meter_, [this] { check_cancel(); });
+  work_ += transitive_closure(*edges, *relation(p).rows(), *meter_, [this] { check_cancel(); });
   for (Work* w : works) w->how = "transitive closure of " + relation(base).name() + " by components";
   works[0]->seconds = static_cast<double>(now_ns() - begin) * 1e-9;
   works[0]->facts = relation(p).size();
@@ -342,7 +344,7 @@ bool Evaluation::by_best_paths(const Stratum& stratum, const std::vector<Work*>&
   if (!best_paths_of(rules, p, unit_.relations[static_cast<size_t>(p)], paths)) return false;
   const int64_t begin = now_ns();
   const uint64_t before = relation(p).size();
-  if (!complete_best_paths(paths, pointers_, relation(p), meter_, [this] { check_cancel(); })) return false;
+  if (!complete_best_paths(paths, pointers_, relation(p), *meter_, [this] { check_cancel(); })) return false;
   bool first = true;
   for (Work* w : works) {
     if (!is_recursive(*w->rule, stratum)) continue;

@@ -17,7 +17,7 @@ class Updater;
 
 class Evaluation {
  public:
-  Evaluation(const Unit& unit, RunOptions options);
+  Evaluation(const Unit& unit, RunOptions options, std::shared_ptr<Meter> meter = nullptr);
   ~Evaluation();
 
   Unit& unit() { return unit_; }
@@ -37,8 +37,15 @@ class Evaluation {
   /// By its name; an Error that lists what there is.
   int number_of(const std::string& name) const;
   const std::vector<Relation*>& relations() const { return pointers_; }
-  const Meter& meter() const { return meter_; }
-  Meter& meter() { return meter_; }
+  const Meter& meter() const { return *meter_; }
+  Meter& meter() { return *meter_; }
+  const std::shared_ptr<Meter>& shared_meter() const { return meter_; }
+
+  // A program that goes on where another one ends (extend.cc).
+  /// Takes what the statements behind `before`'s program do not change; run() computes the rest.
+  void adopt(Evaluation& before);
+  /// Gives that back.
+  void give_back(Evaluation& before);
 
   // What becomes of given facts when rules are done (update.cc).
   bool has_rules(int relation) const { return has_rules_[static_cast<size_t>(relation)]; }
@@ -60,7 +67,8 @@ class Evaluation {
   /// Reads the files of .input, once.
   void load();
   /// Facts that are written in the program go to the relation that `into` gives, if it gives one.
-  void stage_facts(const std::function<Relation*(int)>& into);
+  /// `from`: only those that stand there or behind.
+  void stage_facts(const std::function<Relation*(int)>& into, int from = 0);
   /// Facts from outside; null if there are none.
   const Relation* given(int relation) const {
     return has_rules(relation) ? given_[static_cast<size_t>(relation)].get() : &this->relation(relation);
@@ -103,6 +111,13 @@ class Evaluation {
   void rounds(const Stratum& stratum, const std::vector<Work*>& works);
   bool one_round(std::vector<Round>& rounds, const Stratum& stratum);
   bool is_recursive(const Rule& rule, const Stratum& stratum) const;
+  bool is_adopted(int relation) const {
+    return static_cast<size_t>(relation) < adopted_.size() && adopted_[static_cast<size_t>(relation)] >= 0;
+  }
+  bool inherits(int relation) const {
+    return static_cast<size_t>(relation) < inherits_.size() && inherits_[static_cast<size_t>(relation)];
+  }
+  std::vector<bool> changed_since(const Evaluation& before) const;
   JoinPlan planned(const Rule& rule, int fresh) const;
   uint64_t sizes_of(const Rule& rule) const;
   void run_rule(Work& work, const JoinPlan& plan, uint64_t fresh = 0);
@@ -112,7 +127,7 @@ class Evaluation {
   Unit unit_;
   std::unique_ptr<Unit> written_;
   RunOptions options_;
-  Meter meter_;
+  std::shared_ptr<Meter> meter_;
   std::vector<std::unique_ptr<Relation>> relations_;
   std::vector<Relation*> pointers_;
   std::vector<Work> works_;
@@ -121,6 +136,9 @@ class Evaluation {
   uint64_t work_ = 0;
   std::vector<std::unique_ptr<Relation>> given_;
   std::unique_ptr<Updater> updater_;
+  std::vector<int> adopted_;    // of each relation: its number in the evaluation that it comes from; -1: none
+  std::vector<bool> inherits_;  // or its given facts do; statements from here on add to them
+  int inherited_to_ = 0;
   bool uses_[kSharing + 1];
   bool loaded_ = false, done_ = false;
 };

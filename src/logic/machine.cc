@@ -11,8 +11,14 @@ namespace {
 // What an aggregate has seen so far.
 class Folded {
  public:
-  Folded(Fold fold, Type type, const Symbols& symbols) : fold_(fold), type_(type), symbols_(symbols) {}
-  void add(Value v) {
+  Folded(const Aggregate& a, const Symbols& symbols)
+      : fold_(a.fold),
+        type_(a.terms.empty() ? Type::kNumber : a.terms[0].type),
+        wanted_(a.is_arg() ? a.value().type : Type::kNumber),
+        symbols_(symbols) {}
+  // What the terms are; of more than one, the second is what an argmin wants.
+  void add(const Value* terms) {
+    const Value v = terms[0];
     count_++;
     switch (fold_) {
       case Fold::kCount: return;
@@ -22,25 +28,36 @@ class Folded {
                                            : static_cast<double>(as_number(v));
         return;
       case Fold::kSum: whole_ = type_ == Type::kFloat ? of_float(as_float(whole_) + as_float(v)) : whole_ + v; return;
-      case Fold::kMin:
-      case Fold::kMax: break;
+      default: break;
     }
+    const bool arg = fold_ == Fold::kArgMin || fold_ == Fold::kArgMax;
     const int order = count_ == 1 ? 0 : compare(type_, v, whole_, symbols_);
-    if (count_ == 1 || (fold_ == Fold::kMin ? order < 0 : order > 0)) whole_ = v;
+    const bool least = fold_ == Fold::kMin || fold_ == Fold::kArgMin;
+    const bool first = arg && order == 0 && count_ > 1 && compare(wanted_, terms[1], where_, symbols_) < 0;
+    if (count_ > 1 && !first && !(least ? order < 0 : order > 0)) return;
+    whole_ = v;
+    if (arg) where_ = terms[1];
   }
   bool result(Value& v) const {
     if (count_ == 0 && fold_ != Fold::kCount && fold_ != Fold::kSum) return false;
-    v = fold_ == Fold::kCount ? count_ : fold_ == Fold::kMean ? of_float(sum_ / static_cast<double>(count_)) : whole_;
+    switch (fold_) {
+      case Fold::kCount: v = count_; break;
+      case Fold::kMean: v = of_float(sum_ / static_cast<double>(count_)); break;
+      case Fold::kArgMin:
+      case Fold::kArgMax: v = where_; break;
+      default: v = whole_;
+    }
     return true;
   }
 
  private:
   Fold fold_;
-  Type type_;
+  Type type_, wanted_;
   const Symbols& symbols_;
   uint64_t count_ = 0;
   double sum_ = 0;
   Value whole_ = 0;  // 0.0 is the same word
+  Value where_ = 0;
 };
 
 }  // namespace
@@ -252,7 +269,7 @@ void Machine::range(const Step& s, size_t i) {
 
 void Machine::aggregate(const Step& s, size_t i) {
   const Aggregate& a = *s.term->aggregate;
-  Folded folded(a.fold, a.terms.empty() ? Type::kNumber : a.terms[0].type, unit_.symbols);
+  Folded folded(a, unit_.symbols);
   Meter none;
   Tuples seen(std::max(1, static_cast<int>(a.terms.size())), Best::kAll, Type::kNumber,
               unit_.symbols.meter() != nullptr ? *unit_.symbols.meter() : none);
@@ -260,9 +277,9 @@ void Machine::aggregate(const Step& s, size_t i) {
   std::copy(slots_.begin(), slots_.begin() + std::min<ptrdiff_t>(std::ssize(slots_), std::ssize(inner.slots_)),
             inner.slots_.begin());
   inner.solved = [&] {
-    Value values[32];
+    Value values[32] = {};
     for (size_t t = 0; t < a.terms.size() && t < 32; t++) values[t] = inner.value(a.terms[t]);
-    if (!a.distinct || seen.insert(values)) folded.add(values[0]);
+    if (!a.distinct || seen.insert(values)) folded.add(values);
     return true;
   };
   if (most_work_ != UINT64_MAX) inner.set_most_work(most_work_ - std::min(most_work_, work_));

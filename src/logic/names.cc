@@ -242,7 +242,9 @@ class Names {
             if (outside.count(t.name) > 0 && bound.count(t.name) == 0 && seen.insert(t.name).second) group.push_back(t);
           });
         if (group.empty()) continue;
-        Declaration d{.name = "group " + std::to_string(unit_.relations.size()), .at = l.at, .hidden = true};
+        std::string name = "group " + std::to_string(l.at);  // the same in a longer program that begins with this one
+        while (unit_.find(name) >= 0) name += '\'';
+        Declaration d{.name = name, .at = l.at, .hidden = true};
         d.columns.resize(group.size());
         const Atom head{.name = d.name, .at = l.at, .arguments = group, .relation = unit_.add(std::move(d))};
         unit_.rules.push_back({.head = head, .body = side->aggregate->body, .at = rule.at});

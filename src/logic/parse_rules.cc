@@ -12,7 +12,7 @@ bool Parser::ingot_statement() {
   if (t.is("param") || t.is("assert") || t.is("tensor") || t.is("neural"))
     if (ahead().kind != Token::Kind::kSign || ahead().is("-"))
       fail("rules that learn (" + std::string(t.text) + ") are a theory, and this reads exact ones",
-           "ingot logic learn FILE, or logic::Theory in C++");
+           "call the file .theory: ingot logic run and learn read it then; in C++ it is logic::Theory");
   if (t.is("domain") && ahead().kind == Token::Kind::kName) return domain(), true;
   if ((t.is("rel") || t.is("input") || t.is("output")) && ahead().kind == Token::Kind::kName) return relation(), true;
   if (t.is("explain") && ahead().kind == Token::Kind::kName) return i_++, query(true), true;

@@ -20,14 +20,19 @@ constexpr Operator kOperators[] = {
     {"/", Code::kDivide, 8},       {"%", Code::kModulo, 8},        {"^", Code::kPower, 9}};
 
 constexpr std::pair<std::string_view, Fold> kFolds[] = {
-    {"count", Fold::kCount}, {"sum", Fold::kSum}, {"min", Fold::kMin}, {"max", Fold::kMax}, {"mean", Fold::kMean}};
+    {"count", Fold::kCount}, {"sum", Fold::kSum},       {"min", Fold::kMin},      {"max", Fold::kMax},
+    {"mean", Fold::kMean},   {"argmin", Fold::kArgMin}, {"argmax", Fold::kArgMax}};
+
+// Soufflé does not have the last two.
+bool is_own(Fold fold) { return fold == Fold::kArgMin || fold == Fold::kArgMax; }
 
 }  // namespace
 
 bool Parser::at_aggregate() const {
   for (const auto& [word, fold] : kFolds)
     if (now().is(word))
-      return unit_.dialect == Dialect::kRules ? ahead().is("{") : !ahead().is("(") || fold == Fold::kCount;
+      return unit_.dialect == Dialect::kRules ? ahead().is("{")
+                                              : !is_own(fold) && (!ahead().is("(") || fold == Fold::kCount);
   return false;
 }
 
@@ -176,6 +181,8 @@ Term Parser::aggregate_of(Fold fold) {
   if (a.terms.size() > 30) fail_at(t.at, "an aggregate of more than 30 terms");
   if (a.terms.empty() && fold != Fold::kCount)
     fail_at(t.at, "what should be folded is missing", "write sum x, min x, …");
+  if (a.is_arg() && a.terms.size() != 2)
+    fail_at(t.at, "argmin and argmax take what is compared and what is wanted", "argmin{ d, c : road(x, c, d) }");
   if (!braces) {
     a.body.push_back(literal());
   } else {

@@ -3,9 +3,11 @@
 #include "ingot/base/error.h"
 #include "ingot/base/file.h"
 #include "ingot/base/text.h"
+#include "ingot/logic/chance_circuit.h"
 #include "logic/chances.h"
 #include "logic/check.h"
 #include "logic/evaluate.h"
+#include "logic/extend.h"
 #include "logic/parse.h"
 #include "logic/update.h"
 
@@ -29,7 +31,7 @@ void drop_impossible(Answer& a) {
 Program Program::parse(std::string text, Dialect dialect, const std::string& name) {
   if (name.ends_with(".theory"))
     throw Error("logic: " + in_quotes(name) +
-                " is a theory, whose rules learn — `ingot logic learn` reads it, and logic::Theory in C++");
+                " is a theory, whose rules learn — `ingot logic run` and `learn` read it, and logic::Theory in C++");
   auto unit = std::make_shared<Unit>();
   unit->dialect = dialect;
   Parser(*unit).parse(name, std::move(text));
@@ -168,15 +170,45 @@ bool Engine::contains(const std::string& name, const std::vector<std::string>& f
   return r.contains(values.data());
 }
 
-std::vector<std::vector<std::string>> Engine::facts(const std::string& name) const {
-  const Relation& r = evaluation_->relation(evaluation_->number_of(name));
+namespace {
+
+std::vector<std::vector<std::string>> texts_of(const Evaluation& e, int relation) {
+  const Relation& r = e.relation(relation);
   std::vector<std::vector<std::string>> all;
   for (const auto& fact : sorted_facts(r)) {
     all.emplace_back();
-    for (size_t c = 0; c < fact.size(); c++)
-      all.back().push_back(value_text(r.types()[c], fact[c], evaluation_->unit().symbols));
+    for (size_t c = 0; c < fact.size(); c++) all.back().push_back(value_text(r.types()[c], fact[c], e.unit().symbols));
   }
   return all;
+}
+
+Answer answer_to(Evaluation& e, const Query& q) {
+  Answer a{q.text, q.names, texts_of(e, q.relation)};
+  if (!e.is_uncertain(q.relation)) return a;
+  a.probabilities = Chances(e, e.proofs()).probabilities(q.relation, sorted_facts(e.relation(q.relation)));
+  drop_impossible(a);
+  return a;
+}
+
+// Of the first fact that answers it.
+std::string explanation_of(Evaluation& e, const Query& q) {
+  const Rule* rule = nullptr;  // the query as a rule: its slots are the answer's columns
+  for (const Rule& r : e.unit().rules)
+    if (r.head.relation == q.relation) rule = &r;
+  const auto answers = sorted_facts(e.relation(q.relation));
+  const Atom& atom = rule->body.back().atom;
+  std::vector<Value> slots(static_cast<size_t>(rule->slots) + 1, 0);
+  if (answers.empty() && !q.names.empty()) return q.text + ": there is no such fact\n";
+  for (size_t c = 0; c < q.names.size(); c++) slots[static_cast<size_t>(rule->head.arguments[c].slot)] = answers[0][c];
+  std::vector<Value> fact;
+  for (const Term& t : atom.arguments) fact.push_back(value_of(e.unit(), t, slots));
+  return explain_fact(e, atom.relation, fact);
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> Engine::facts(const std::string& name) const {
+  return texts_of(*evaluation_, evaluation_->number_of(name));
 }
 
 int64_t Engine::sum(const std::string& name, int column) const {
@@ -190,15 +222,31 @@ int64_t Engine::sum(const std::string& name, int column) const {
 
 std::vector<Answer> Engine::answers() const {
   std::vector<Answer> all;
-  for (const Query& q : evaluation_->unit().queries) {
-    if (q.explain) continue;
-    all.push_back({q.text, q.names, facts(evaluation_->unit().relations[static_cast<size_t>(q.relation)].name)});
-    if (!evaluation_->is_uncertain(q.relation)) continue;
-    all.back().probabilities = Chances(*evaluation_, evaluation_->proofs())
-                                   .probabilities(q.relation, sorted_facts(evaluation_->relation(q.relation)));
-    drop_impossible(all.back());
+  for (const Query& q : evaluation_->unit().queries)
+    if (!q.explain) all.push_back(answer_to(*evaluation_, q));
+  return all;
+}
+
+std::vector<Answer> Engine::ask(const std::string& queries) {
+  const size_t before = evaluation_->unit().queries.size();
+  Extension extension(*evaluation_, queries);
+  Evaluation& e = extension.evaluation();
+  if (e.unit().queries.size() == before)
+    throw Error("logic: there is no query in " + in_quotes(queries) + " — ask like this: path(1, x)?");
+  e.run();
+  std::vector<Answer> all;
+  for (size_t i = before; i < e.unit().queries.size(); i++) {
+    const Query& q = e.unit().queries[i];
+    all.push_back(q.explain ? Answer{q.text, {}, {}} : answer_to(e, q));
+    if (q.explain) all.back().explanation = explanation_of(e, q);
   }
   return all;
+}
+
+void Engine::extend(const std::string& statements) {
+  Extension extension(*evaluation_, statements);
+  extension.evaluation().run();
+  evaluation_ = extension.keep();
 }
 
 double Engine::probability(const std::string& text) const {
@@ -207,6 +255,13 @@ double Engine::probability(const std::string& text) const {
   if (!evaluation_->relation(relation).contains(fact.data())) return 0;
   if (!evaluation_->is_uncertain(relation)) return 1;
   return Chances(*evaluation_, evaluation_->proofs()).probabilities(relation, {fact})[0];
+}
+
+ChanceCircuit Engine::circuit(const std::vector<std::string>& facts) const {
+  std::vector<std::pair<int, std::vector<Value>>> goals(facts.size());
+  for (size_t i = 0; i < facts.size(); i++) goals[i].first = read_fact(*evaluation_, facts[i], goals[i].second);
+  const Chances::Function f = Chances(*evaluation_, evaluation_->proofs()).function(goals);
+  return {f.coins, f.weights, f.rows, facts};
 }
 
 std::vector<Slope> Engine::slopes(const std::string& text) const {
@@ -218,24 +273,8 @@ std::vector<Slope> Engine::slopes(const std::string& text) const {
 
 std::vector<std::string> Engine::explanations() const {
   std::vector<std::string> all;
-  for (const Query& q : evaluation_->unit().queries) {
-    if (!q.explain) continue;
-    const Rule* rule = nullptr;  // the query as a rule: its slots are the answer's columns
-    for (const Rule& r : evaluation_->unit().rules)
-      if (r.head.relation == q.relation) rule = &r;
-    const auto answers = sorted_facts(evaluation_->relation(q.relation));
-    const Atom& atom = rule->body.back().atom;
-    std::vector<Value> slots(static_cast<size_t>(rule->slots) + 1, 0);
-    if (answers.empty() && !q.names.empty()) {
-      all.push_back(q.text + ": there is no such fact\n");
-      continue;
-    }
-    for (size_t c = 0; c < q.names.size(); c++)
-      slots[static_cast<size_t>(rule->head.arguments[c].slot)] = answers[0][c];
-    std::vector<Value> fact;
-    for (const Term& t : atom.arguments) fact.push_back(value_of(evaluation_->unit(), t, slots));
-    all.push_back(explain_fact(*evaluation_, atom.relation, fact));
-  }
+  for (const Query& q : evaluation_->unit().queries)
+    if (q.explain) all.push_back(explanation_of(*evaluation_, q));
   return all;
 }
 

@@ -15,6 +15,8 @@ class Sources {
   /// The place where the new text begins.
   int add(std::string name, std::string text);
   std::vector<std::string> names() const;
+  /// The program's own text, without what it includes.
+  const std::string& first() const { return files_.front().text; }
   std::string_view text(int at) const;  // from there to the end of its file
   int line(int at) const;
 

@@ -50,15 +50,17 @@ struct Literal {
 
 using Body = std::vector<Literal>;
 
-enum class Fold : uint8_t { kCount, kSum, kMin, kMax, kMean };
+enum class Fold : uint8_t { kCount, kSum, kMin, kMax, kMean, kArgMin, kArgMax };
 
 /// `sum x : { body }`: folds the values of the first term over all different solutions; with other terms, over all different
-/// values of the terms.
+/// values of the terms. `argmin{ d, y : … }` is the y whose d is least, and of several the least.
 struct Aggregate {
   Fold fold = Fold::kCount;
   std::vector<Term> terms = {};
   Body body = {};
   bool distinct = false;  // over the terms alone: count{ y : parent(x, y) }
+  bool is_arg() const { return fold == Fold::kArgMin || fold == Fold::kArgMax; }
+  const Term& value() const { return terms[is_arg() ? 1 : 0]; }
 };
 
 /// What becomes of facts that agree in all columns but the last.

@@ -127,10 +127,12 @@ class Types {
   }
 
   int aggregate(Aggregate& a) {
-    int value = -1;
-    for (Term& t : a.terms) value = value < 0 ? term(t) : (term(t), value);
+    std::vector<int> terms;
+    for (Term& t : a.terms) terms.push_back(term(t));
     body(a.body);
     if (a.fold == Fold::kCount) return made(mask_of(Type::kNumber));
+    if (a.is_arg()) return terms[1];
+    const int value = terms[0];
     unite(value, made(kNumeric), a.terms[0].at, "what is folded");
     return a.fold == Fold::kMean ? made(mask_of(Type::kFloat)) : value;
   }
@@ -159,7 +161,7 @@ class Types {
       for (Term& inner : t.aggregate->terms) settle(inner);
       settle(t.aggregate->body);
       const Aggregate& a = *t.aggregate;
-      t.type = a.fold == Fold::kCount ? Type::kNumber : a.fold == Fold::kMean ? Type::kFloat : a.terms[0].type;
+      t.type = a.fold == Fold::kCount ? Type::kNumber : a.fold == Fold::kMean ? Type::kFloat : a.value().type;
       return;
     }
     if (t.kind == Term::Kind::kAny) return;

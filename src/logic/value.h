@@ -27,6 +27,11 @@ class Symbols {
     for (const std::string& text : other.texts_) intern(text);
   }
   Symbols& operator=(const Symbols&) = delete;
+  void swap(Symbols& other) noexcept {
+    texts_.swap(other.texts_);
+    numbers_.swap(other.numbers_);
+    std::swap(meter_, other.meter_);
+  }
 
   Value intern(std::string_view text) {
     const auto found = numbers_.find(text);

@@ -77,8 +77,8 @@ TEST(Errors, NameWhatIsNotSupported) {
   souffle("#define X 1", "1:1", "preprocessor");
   souffle(".lattice L", "1:2", "lattices");
   souffle(".decl p(x: number) choice-domain x", "1:20", "choice domains");
-  expect("assert 0.8 :: forall x in person: exists y in person: parent(y, x).", "1:1", "ingot logic learn");
-  expect("param tensor W[j: 16, i: 8].", "1:1", "ingot logic learn");
+  expect("assert 0.8 :: forall x in person: exists y in person: parent(y, x).", "1:1", "call the file .theory");
+  expect("param tensor W[j: 16, i: 8].", "1:1", "call the file .theory");
 }
 
 TEST(Errors, OfText) {

@@ -111,6 +111,26 @@ TEST(Language, Aggregates) {
   EXPECT_EQ(e.facts("few"), (Rows{{"2"}, {"3"}}));
 }
 
+// The one whose value is best, and of several the least; texts by their letters.
+TEST(Language, ArgMinAndArgMax) {
+  const Engine e = computed(R"(
+    rel road(symbol, symbol, number).
+    road("A", "C", 3). road("A", "B", 3). road("A", "D", 7). road("B", "D", 2).
+    nearest(x, y) <- y = argmin{ d, c : road(x, c, d) }.
+    farthest(x, y) <- y = argmax{ d, c : road(x, c, d) }.
+    first(c) <- c = argmin{ x, d : road(x, _, d) }.
+    none(c) <- c = argmin{ d, c2 : road("Z", c2, d) }.
+    is_best("B") <- "B" = argmin{ d, c : road("A", c, d) }.
+    half(x, y) <- y = argmax{ d * 0.5, c : f(x, c, d) }.  rel f(symbol, number, float). f("a", 4, 1.0). f("a", 5, 1.5).)");
+  EXPECT_EQ(e.facts("nearest"), (Rows{{"A", "B"}, {"B", "D"}}));
+  EXPECT_EQ(e.facts("farthest"), (Rows{{"A", "D"}, {"B", "D"}}));
+  EXPECT_EQ(e.facts("first"), (Rows{{"3"}}));
+  EXPECT_EQ(e.size("none"), 0u);
+  EXPECT_EQ(e.size("is_best"), 1u);
+  EXPECT_EQ(e.facts("half"), (Rows{{"a", "5"}}));
+  EXPECT_REFUSED(computed("p(1). q(x) <- x = argmin{ y : p(y) }."), "what is compared and what is wanted");
+}
+
 TEST(Language, AlternativesRangesTestsOfText) {
   const Engine e = souffle(R"(
     .decl a(x: number) .decl b(x: number) .decl c(x: number) .decl s(x: symbol) .decl t(x: symbol)

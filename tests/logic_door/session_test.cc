@@ -20,6 +20,15 @@ TEST(Session, StatementsStayAndQueriesAreAnswered) {
   EXPECT_EQ(s.line("path(3, 1)?"), "path(3, 1)?\n  yes\n");
 }
 
+TEST(Session, FactsAndQueriesOnOneLine) {
+  Session s({});
+  EXPECT_EQ(s.line("edge(1, 2). # a fact. And more?"), "");
+  s.forget();
+  EXPECT_EQ(s.line("edge(1, 2). edge(2, 3). name(\"a. b\"). edge(x, 3)?"), "edge(x, 3)?\n  x = 2\n");
+  EXPECT_EQ(s.line("edge(x, 2)? name(x)?"), "edge(x, 2)?\n  x = 1\nname(x)?\n  x = a. b\n");
+  EXPECT_EQ(s.line("explain edge(1, 2)?"), "edge(1, 2)   given\n");
+}
+
 TEST(Session, MistakesChangeNothing) {
   Session s({});
   s.line("p(1).");

@@ -36,4 +36,10 @@ INGOT_API void boolean_matmul_into(const Tensor& dst, const Tensor& a, const Ten
 INGOT_API Tensor counting_matmul(const Tensor& a, const Tensor& b);
 INGOT_API void counting_matmul_into(const Tensor& dst, const Tensor& a, const Tensor& b);
 
+// diagram ops ---------------------------------------------------------------------------------------------------------
+
+/// How probable boolean functions of independent coins are: weights [batch, coins] are the probabilities of the coins, and where coin nodes[k, 0] falls, node k has the value of nodes[k, 2], else of nodes[k, 1] (i32 [n, 3]; 0 is false, 1 true, 2 + j the node j before it); to the values of the last `outputs` nodes, [batch, outputs].
+INGOT_API Tensor decision_diagram(const Tensor& weights, const Tensor& nodes, int64_t outputs);
+INGOT_API void decision_diagram_into(const Tensor& dst, const Tensor& weights, const Tensor& nodes, int64_t outputs);
+
 }  // namespace ingot::logic

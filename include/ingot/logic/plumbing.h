@@ -23,4 +23,10 @@ INGOT_API void algebra_matmul_grad_into(const Tensor& da, const Tensor& db, cons
 INGOT_API Tensor algebra_fold_grad(const Tensor& dy, const Tensor& y, const Tensor& x, std::string_view algebra, double p = 2);
 INGOT_API void algebra_fold_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& y, const Tensor& x, std::string_view algebra, double p = 2);
 
+// diagram ops ---------------------------------------------------------------------------------------------------------
+
+/// Gradient of decision_diagram by the weights.
+INGOT_API Tensor decision_diagram_grad(const Tensor& dy, const Tensor& weights, const Tensor& nodes);
+INGOT_API void decision_diagram_grad_into(const Tensor& dst, const Tensor& dy, const Tensor& weights, const Tensor& nodes);
+
 }  // namespace ingot::logic

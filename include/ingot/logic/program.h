@@ -24,6 +24,7 @@ enum class Dialect : uint8_t { kRules, kSouffle };
 
 struct Unit;
 class Evaluation;
+class ChanceCircuit;  // chance_circuit.h
 
 /// A program that makes sense: names, types, arities and negation were checked. Errors name line and column and show them.
 class INGOT_API Program {
@@ -78,6 +79,7 @@ struct Answer {
   std::vector<std::string> names;
   std::vector<std::vector<std::string>> rows;  // no names: one empty row is yes, none is no
   std::vector<double> probabilities = {};      // of the rows, if coins decide about them; else empty
+  std::string explanation = {};                // of `explain …?`
 };
 
 /// Computes a program, and knows the result.
@@ -120,6 +122,12 @@ class INGOT_API Engine {
   /// The last column of all facts, summed up; of numbers only.
   int64_t sum(const std::string& relation, int column) const;
   std::vector<Answer> answers() const;
+  /// Answers to more queries, `path(1, x)?` or `explain path(1, 2)?`, of what is computed already.
+  std::vector<Answer> ask(const std::string& queries);
+  /// The program goes on with these statements, and run() is done at once: what they do not change is not computed again. If
+  /// they make no sense, or computing is stopped, everything is as it was. Given facts stay: those of files as they were read,
+  /// and what add() and remove() made of them.
+  void extend(const std::string& statements);
   /// Facts that the program asks to be explained, as text.
   std::vector<std::string> explanations() const;
 
@@ -130,6 +138,8 @@ class INGOT_API Engine {
   double probability(const std::string& fact) const;
   /// The derivatives of that by the probability of every statement that has one and leads to the fact.
   std::vector<Slope> slopes(const std::string& fact) const;
+  /// The probabilities of these facts as a function of those of the statements that have one: a part of plans, which learns.
+  ChanceCircuit circuit(const std::vector<std::string>& facts) const;
   /// What was decided: strata, methods, orders of joins.
   std::string plan() const;
   std::vector<RuleProfile> profile() const;

@@ -80,14 +80,18 @@ void Session::open(const std::string& path) {
   program_ = std::move(text);
   dialect_ = dialect;
   engine_ = std::move(engine);
+  added_.clear();
 }
 
-// Of the program as it is; perhaps nothing is computed yet.
+// Perhaps nothing is computed yet.
 Engine& Session::known() {
-  if (!engine_) engine_ = std::make_unique<Engine>(Program::parse(program_, dialect_, "input"), options_);
+  if (engine_) return *engine_;
+  engine_ = std::make_unique<Engine>(Program::parse(program_, dialect_, "input"), options_);
+  added_.clear();
   return *engine_;
 }
 
+// Of the program as it is. What was added takes over what it does not change.
 Engine& Session::engine() {
   known();
   try {
@@ -96,6 +100,8 @@ Engine& Session::engine() {
     engine_.reset();  // half computed
     throw;
   }
+  if (!added_.empty()) engine_->extend(added_);
+  added_.clear();
   return *engine_;
 }
 
@@ -163,7 +169,7 @@ recipe::Completions Session::completions(const std::string& before) {
   while (c.from > 0 && is_letter(before[c.from - 1])) c.from--;
   const std::string word = before.substr(c.from);
   try {
-    take(known().relations(), word);
+    take(added_.empty() ? known().relations() : Engine(Program::parse(program_, dialect_, "input")).relations(), word);
     for (const std::string& text : known().texts(word, kMostWords))
       if (std::all_of(text.begin(), text.end(), is_letter)) c.words.push_back(text);
   } catch (const Error&) {  // a program whose files are missing
@@ -174,23 +180,45 @@ recipe::Completions Session::completions(const std::string& before) {
   return c;
 }
 
+namespace {
+
+// Where the last statement of a text begins: behind the last dot that ends one.
+size_t last_statement(const std::string& text) {
+  size_t begin = 0;
+  bool quoted = false;
+  for (size_t i = 0; i + 1 < text.size(); i++) {
+    if (text[i] == '\\' && quoted)
+      i++;
+    else if (text[i] == '"')
+      quoted = !quoted;
+    else if (!quoted && (text[i] == '#' || text.compare(i, 2, "//") == 0))
+      i = std::min(text.find('\n', i), text.size());
+    else if (!quoted && text[i] == '.' && std::isspace(static_cast<unsigned char>(text[i + 1])) != 0)
+      begin = i + 1;
+  }
+  return begin;
+}
+
+}  // namespace
+
 // Facts and rules stay; a query is asked once.
 std::string Session::statement(const std::string& text) {
+  if (const size_t begin = text.ends_with('?') ? last_statement(text) : 0; begin > 0) {
+    statement(text.substr(0, begin));
+    return statement(std::string(trimmed(std::string_view(text).substr(begin))));
+  }
   const std::string whole = program_ + text + "\n";
   const bool query = text.ends_with('?');
   if (!query) {
     Program::parse(whole, dialect_, "input");
     program_ = whole;
-    engine_.reset();
+    if (engine_) added_ += text + "\n";
     return "";
   }
-  Engine asked(Program::parse(whole, dialect_, "input"), options_);
-  asked.run();
+  Program::parse(whole, dialect_, "input");  // a mistake in it is one before anything is computed
   std::string shown;
-  const std::vector<Answer> answers = asked.answers();
-  const std::vector<std::string> proofs = asked.explanations();
-  if (text.starts_with("explain ") && !proofs.empty()) return proofs.back();
-  return answers.empty() ? "" : answer_text(answers.back());
+  for (const Answer& a : engine().ask(text)) shown += a.explanation.empty() ? answer_text(a) : a.explanation;
+  return shown;
 }
 
 std::string Session::line(const std::string& text) {

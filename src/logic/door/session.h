@@ -41,7 +41,8 @@ class Session {
 
   RunOptions options_;
   std::string program_, pending_;
-  std::unique_ptr<Engine> engine_;  // of the program as it is; made anew when it changes
+  std::unique_ptr<Engine> engine_;  // of the program but for what was added since
+  std::string added_;
   Dialect dialect_ = Dialect::kRules;
   bool finished_ = false;
 };
