@@ -87,7 +87,33 @@ grep -q '^0.9[0-9]*  known$' "$work/shown" || fail "small.theory: $(cat "$work/s
 exits 2 "$ingot" logic learn "$work/small.theory" --query 'r?'
 mentions 'question:1:1: nothing says what "r" is' "$ingot" logic learn "$work/small.theory" --query 'r'
 exits 2 "$ingot" logic learn game.theory --query 'x'
-mentions "ingot logic learn" "$ingot" logic run "$work/small.theory"
+mentions 'q?  0.5' "$ingot" logic run "$work/small.theory"
+mentions 'no semantics "godle"' "$ingot" logic run "$work/small.theory" --semantics godle
+mentions 'is for exact rules' "$ingot" logic run "$work/small.theory" --memory 1g
+mentions 'q   0.99' "$ingot" logic learn "$work/small.theory" --steps 300 --save "$work/q.safetensors" --explain q
+mentions 'learned' "$ingot" logic explain "$work/small.theory" q --load "$work/q.safetensors"
+mentions 'q?  0.99' "$ingot" logic run "$work/small.theory" --load "$work/q.safetensors"
+"$ingot" logic run "$work/small.theory" --json | python3 -c '
+import json, sys
+result = json.load(sys.stdin)
+assert [a["name"] for a in result["assertions"]] == ["known", "not q or q"], result
+assert result["answers"][0]["query"] == "q" and len(result["answers"][0]["truths"]) == 1, result'
+
+# A theory whose domain and facts come from files, and whose results go to one.
+printf 'ann,bob\nbob,"cid"\ncid,dan,0.5\n' >"$work/parents.csv"
+printf 'semantics godel. domain person = "parents.csv" 1, 2.\nrel parent(person, person) "parents.csv".
+ancestor(x, y) <- parent(x, y).\nancestor(x, z) <- ancestor(x, y), parent(y, z).\noutput ancestor. ancestor(ann, x)?\n' >"$work/family.theory"
+mentions '0.5000  x = dan' "$ingot" logic run "$work/family.theory" -F "$work" -D "$work"
+[ "$(head -2 "$work/ancestor.csv")" = $'"ann","bob",1\n"ann","cid",1' ] || fail "ancestor.csv is $(cat "$work/ancestor.csv")"
+expect 'ancestor(ann, cid)   1   by line 4
+├─ ancestor(ann, bob)   1   by line 3
+│  └─ parent(ann, bob)   1   given
+└─ parent(bob, cid)   1   given' "$ingot" logic explain "$work/family.theory" 'ancestor(ann, cid)' -F "$work"
+exits 4 "$ingot" logic run "$work/family.theory" -F /nowhere
+printf 'ann;bob\n' >"$work/parents.csv"
+mentions 'parents.csv:1: there is no column 2' "$ingot" logic run "$work/family.theory" -F "$work"
+exits 2 "$ingot" logic run family.rules --semantics godel
+mentions 'x = city   0.72' "$ingot" logic run network.rules --semantics 'proofs 1'
 
 printf 'p(x) <- q(x).\n' >"$work/wrong.rules"
 exits 2 "$ingot" logic run "$work/wrong.rules"

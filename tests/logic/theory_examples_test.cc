@@ -123,6 +123,15 @@ TEST(TheoryExamples, RulesOfAGameAreLearnedFromScores) {
     for (int64_t b = 0; b < 5; b++) EXPECT_EQ(beats.at<float>({a, b}) > 0.5, wins.count({a, b}) == 1) << a << " " << b;
 }
 
+TEST(TheoryExamples, ExclusiveOrIsLearned) {
+  const nn::SeedScope seed(1);
+  Theory theory = Theory::load(example("xor.theory"));
+  auto step = nn::train_step(theory, [&] { return theory.results(); }, optim::Adam{.lr = 0.05f}, {});
+  for (int i = 0; i < 400; i++) step();
+  const std::vector<double> says = numbers(theory("says"));
+  for (size_t n = 0; n < 4; n++) EXPECT_EQ(says[n] > 0.5, n == 1 || n == 2) << n << " " << says[n];
+}
+
 // Which missing parent explains what is known of ancestors? The gradient goes through the recursion.
 TEST(TheoryExamples, ALinkIsFoundThroughARecursion) {
   const nn::SeedScope seed(1);

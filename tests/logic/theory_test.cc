@@ -47,9 +47,11 @@ TEST(Theory, BooleanRulesAreThoseOfTheExactEngine) {
       Program::parse("domain person = {ann, bob, cid, dan, eve}.\n" + kPeople.substr(kPeople.find("rel")) + text));
   engine.run();
   text.replace(text.find(person), person.size(), "parent(x, x2) or not parent(x, x2), ");
+  text += "childless(x) <- parent(_, x), not parent(x, _).\n";
+  engine.extend("childless(x) <- parent(_, x), not parent(x, _).\n");
   const Theory theory = Theory::parse("semantics boolean.\n" + kPeople + text);
   const auto people = theory.members("person");
-  for (const std::string name : {"parent", "ancestor", "sibling", "lonely", "mother", "older"}) {
+  for (const std::string name : {"parent", "ancestor", "sibling", "lonely", "mother", "older", "childless"}) {
     const Tensor truths = theory(name);
     uint64_t facts = 0;
     for (int64_t i = 0; i < truths.numel(); i++) {
@@ -184,7 +186,7 @@ TEST(Theory, ExistsCounts) {
 // Words of good programs in other places, cut off, doubled, exchanged: a theory or a sentence, and nothing else.
 TEST(Theory, AnyTextIsATheoryOrGetsASentence) {
   std::string text = kPeople + kFamily;
-  for (const char* file : {"embedding", "brackets", "game"})
+  for (const char* file : {"embedding", "brackets", "game", "attention", "graph_network", "xor"})
     text += read_file(test_file(std::string("../examples/logic/") + file + ".theory"));
   text +=
       "assert 2 :: a: forall^2 x in person, y where x != y: exists 2 z: parent(x, z) -> not sig(Emb[y, k] ^ 2 / 3) <-> "
@@ -346,15 +348,14 @@ TEST(Theory, LossDifferentiatesUnderEverySemantics) {
   }
 }
 
-// Equations against the layers of nn.
+// Equations against the layers of nn: the examples' own.
 TEST(Theory, EquationsAreTheLayersOfNn) {
+  const auto example = [](const char* name) {
+    return Theory::load(test_file(std::string("../examples/logic/") + name + ".theory"));
+  };
   const nn::SeedScope seed(3);
   nn::Linear first(5, 7), second(7, 2);
-  Theory mlp = Theory::parse(
-      "domain sample: batch. input tensor X[sample, i: 5]. param tensor W[j: 7, i: 5]. param tensor B[j: 7].\n"
-      "param tensor V[k: 2, j: 7]. param tensor C[k: 2]. H[n, j] = tanh(W[j, i] X[n, i] + B[j]). Y[n, k] = V[k, j] "
-      "H[n, j] + C[k].\n"
-      "Z[n, k] = V[k, j] tanh(W[j, i] X[n, i] + B[j]) + C[k].");
+  Theory mlp = example("mlp");
   for (const auto& p : mlp.parameters())
     copy_into(p.tensor, p.name == "W"   ? first.weight
                         : p.name == "B" ? first.bias
@@ -364,27 +365,34 @@ TEST(Theory, EquationsAreTheLayersOfNn) {
   batch.set("X", normal({4, 5}, 1));
   const Tensor y = second(tanh(first(batch["X"])));
   EXPECT_LT(max(abs(y - mlp("Y", batch))).item<float>(), 1e-6f);
-  EXPECT_LT(max(abs(y - mlp("Z", batch))).item<float>(), 1e-6f);
+  // In one equation: each index is summed in the smallest product that has all of it.
+  Theory nested = Theory::parse(mlp.text() + "Z[n, k] = V[k, j] tanh(W[j, i] X[n, i] + B[j]) + C[k].");
+  nested.load_state_dict(mlp.state_dict());
+  EXPECT_LT(max(abs(y - nested("Z", batch))).item<float>(), 1e-6f);
 
-  Theory attention = Theory::parse(
-      "domain sample: batch. input tensor Q[sample, h: 2, p: 6, k: 4]. input tensor K[sample, h: 2, q: 6, k: 4]. input "
-      "tensor V[sample, h: 2, q: 6, v: 4].\n"
-      "A[n, p, h, v] = softmax[q](Q[n, h, p, k] K[n, h, q, k] / sqrt(4)) V[n, h, q, v].");
+  Theory attention = example("attention");
   data::Batch qkv;
   for (const char* name : {"Q", "K", "V"}) qkv.set(name, normal({3, 2, 6, 4}, name[0]));
   const auto rows = [&](const char* name) { return reshape(contiguous(permute(qkv[name], {0, 2, 1, 3})), {3, 6, 8}); };
   const Tensor expected = ingot::attention(rows("Q"), rows("K"), rows("V"), 2).y;
   EXPECT_LT(max(abs(expected - reshape(contiguous(attention("A", qkv)), {3, 6, 8}))).item<float>(), 1e-6f);
 
-  Theory graph = Theory::parse(
-      "domain node: 4. rel edge(node, node). edge(0, 1). edge(1, 2). edge(2, 0). edge(3, 0). tensor Z[node, d: 3]. "
-      "param tensor W[j: 2, d: 3].\n"
-      "H[n, j] = relu(W[j, d] edge(n, m) Z[m, d] / (1 + sum[m](edge(n, m)))).");
+  Theory graph = example("graph_network");
   graph.set("Z", normal({4, 3}, 9));
   const Tensor adjacency = graph("edge");
   const Tensor degree = 1.0 + sum(adjacency, {1}, true);
   const Tensor h = relu(matmul(matmul(adjacency, graph("Z")), transpose(graph.parameters()[0].tensor)) / degree);
   EXPECT_LT(max(abs(h - graph("H"))).item<float>(), 1e-6f);
+
+  Theory exclusive = example("xor");
+  nn::Linear hidden(2, 8), out(8, 1);
+  for (const auto& p : exclusive.parameters())
+    copy_into(p.tensor, p.name == "W"   ? hidden.weight
+                        : p.name == "B" ? hidden.bias
+                        : p.name == "V" ? reshape(out.weight, {8})
+                                        : reshape(out.bias, {}));
+  const Tensor says = reshape(sigmoid(out(tanh(hidden(exclusive("X"))))), {4});
+  EXPECT_LT(max(abs(says - exclusive("says"))).item<float>(), 1e-6f);
 
   Theory convolution =
       Theory::parse("tensor X[n: 2, i: 9]. tensor W[k: 3]. tensor Y[n: 2, i: 7]. Y[n, i] = W[k] X[n, i + k].");
@@ -417,6 +425,7 @@ TEST(Theory, ErrorsShowWhereAndWhat) {
   expect("semantics boolean. domain d: 2. param rel p(d).", "1:43", "no gradient");
   expect("semantics lth.", "1:11", "did you mean \"ltn\"");
   expect("semantics godel 2.", "1:17", "a p is of p-means");
+  expect("semantics godel. rel p.\nsemantics ltn.", "2:1", "another semantics, after that of line 1");
   expect("algebra max-prodct.", "1:9", "did you mean \"max-product\"");
   expect("domain d: 0.", "1:11", "from 1 to");
   expect("rel p(person).", "1:7", "no domain \"person\" so far");

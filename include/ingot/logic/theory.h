@@ -38,11 +38,21 @@ struct Assertion {
   int line = 0;
 };
 
+struct TheoryOptions {
+  DType dtype = kF32;          // of truths and numbers: f32 or f64
+  std::string folder = ".";    // of the files of facts that the program names
+  std::string semantics = {};  // in place of the program's: "godel", "ltn 4"
+};
+
 class INGOT_API Theory final : public nn::Module {
  public:
-  /// Names, domains and recursion are checked; Errors name line and column and show them. Truths are f32 or f64.
-  static Theory parse(std::string text, const std::string& name = "theory", DType dtype = kF32);
-  static Theory load(const std::string& path, DType dtype = kF32);
+  /// Names, domains and recursion are checked; Errors name line and column and show them.
+  static Theory parse(std::string text, const std::string& name, const TheoryOptions& options);
+  static Theory parse(std::string text, const std::string& name = "theory", DType dtype = kF32) {
+    return parse(std::move(text), name, TheoryOptions{.dtype = dtype});
+  }
+  static Theory load(const std::string& path, const TheoryOptions& options);
+  static Theory load(const std::string& path, DType dtype = kF32) { return load(path, TheoryOptions{.dtype = dtype}); }
 
   /// What a `neural` statement calls by that name: a layer, whose parameters become the theory's, or any function of the
   /// tensors that the statement names.
@@ -60,6 +70,12 @@ class INGOT_API Theory final : public nn::Module {
   Tensor ask(const std::string& question, const data::Batch& batch = {}) const;
   /// The variables of a question in that order, and the domain of each ("" for an axis that has a size of its own).
   std::vector<std::pair<std::string, std::string>> variables_of(const std::string& question) const;
+  /// Why: of a fact ("ancestor(ann, cid)"), or of the best answer to a question with variables, the best proof as a tree of
+  /// lines, with the truths that it rests on; of an assertion, by its name, the values for which it is least true.
+  std::string explain(const std::string& what, const data::Batch& batch = {}) const;
+  /// Writes what the program calls `output`, and returns the paths: all elements to .npy and .safetensors; elsewhere a line
+  /// for each fact, its truth behind it.
+  std::vector<std::string> write(const std::string& folder, const data::Batch& batch = {}) const;
   /// How true each assertion is, in their order.
   std::vector<NamedTensor> truths(const data::Batch& batch = {}) const;
   /// What a training step or a trainer wants: "loss", "satisfaction", and the truth of each assertion by its name. By

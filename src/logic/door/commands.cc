@@ -9,8 +9,8 @@
 #include "ingot/base/text.h"
 #include "ingot/logic/program.h"
 #include "ingot/recipe/terminal.h"
-#include "logic/door/learn_command.h"
 #include "logic/door/session.h"
+#include "logic/door/theory_command.h"
 
 namespace ingot::logic::door {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 using recipe::Command;
 
 struct Options {
-  std::string file, fact, facts = ".", output, memory;
+  std::string file, fact, facts = ".", output, memory, semantics, load;
   std::vector<std::string> queries, without;
   int proofs = -1;
   bool profile = false, json = false, plan = false;
@@ -37,11 +37,24 @@ uint64_t bytes_of(const std::string& text) {
   return bytes;
 }
 
+// "exact", "proofs 20": what --proofs says as a number.
+int proofs_of(const Options& o) {
+  if (o.semantics.empty()) return o.proofs;
+  if (o.semantics == "exact") return 0;
+  int64_t most = 0;
+  if (o.semantics.starts_with("proofs ") && parse_number(trimmed(o.semantics.substr(7)), most) && most >= 1 &&
+      most <= 100000)
+    return static_cast<int>(most);
+  throw Error("logic: there is no semantics " + in_quotes(o.semantics) +
+              " for exact rules — exact, or 'proofs 20'; others (godel, ltn, …) are a .theory's");
+}
+
 RunOptions run_options(const Options& o) {
+  if (!o.load.empty()) throw Error("logic: --load is for theories — exact rules have nothing that is learned");
   return {.facts = o.facts,
           .output = o.output.empty() ? "." : o.output,
           .memory_limit = bytes_of(o.memory),
-          .proofs = o.proofs,
+          .proofs = proofs_of(o),
           .without = o.without};
 }
 
@@ -92,7 +105,20 @@ std::string json_of(const Engine& e, const std::string& shown) {
          fmt::format("], \"peak_bytes\": {}, \"output\": \"{}\"}}\n", e.peak_bytes(), json_escaped(valid_utf8(shown)));
 }
 
+// What is said of exact rules only.
+TheoryJob theory_job(const Options& o) {
+  const char* odd = !o.memory.empty() ? "--memory" : o.proofs >= 0 ? "--proofs" : !o.without.empty() ? "--without" : "";
+  if (*odd != '\0')
+    throw Error("logic: " + std::string(odd) + " is for exact rules, and " + in_quotes(o.file) + " is a theory");
+  TheoryJob job;
+  job.file = o.file, job.folder = o.facts, job.output = o.output;
+  job.semantics = o.semantics, job.load = o.load, job.queries = o.queries;
+  job.json = o.json, job.plan = o.plan, job.profile = o.profile;
+  return job;
+}
+
 int run(const Options& o) {
+  if (is_theory(o.file)) return run_theory(theory_job(o));
   Engine e(program_of(o), run_options(o));
   e.run();
   const std::string shown = e.write();
@@ -109,6 +135,7 @@ int run(const Options& o) {
 }
 
 int explain(const Options& o) {
+  if (is_theory(o.file)) return explain_theory(theory_job(o), o.fact);
   Engine e(program_of(o), run_options(o));
   e.run();
   const std::string proof = e.explain(o.fact);
@@ -131,16 +158,22 @@ std::vector<recipe::Option> common_options(const std::shared_ptr<Options>& o) {
            .about = "keep so many best proofs of an uncertain fact; 0: all, exactly (default: as the program says)",
            .type = "K",
            .least = 0,
-           .most = 100000}};
+           .most = 100000},
+          {.name = "--semantics",
+           .target = &o->semantics,
+           .about = "in place of the program's: exact, 'proofs 20'; of a theory: godel, 'ltn 4', …",
+           .type = "NAME"},
+          {.name = "--load", .target = &o->load, .about = "of a theory: the tables that were learned", .type = "FILE"}};
 }
 
 Command run_command() {
   auto o = std::make_shared<Options>();
   Command c{.name = "run", .about = "Compute what follows from a program"};
   c.options = common_options(o);
-  c.options.insert(
-      c.options.begin(),
-      {.name = "FILE", .target = &o->file, .about = "a program: .rules, or Soufflé's .dl", .required = true});
+  c.options.insert(c.options.begin(), {.name = "FILE",
+                                       .target = &o->file,
+                                       .about = "a program: .rules, Soufflé's .dl, or a .theory",
+                                       .required = true});
   c.options.push_back({.name = "-D,--output",
                        .target = &o->output,
                        .about = "where .output writes its files; - for the terminal (default: .)",
@@ -166,10 +199,14 @@ Command explain_command() {
   auto o = std::make_shared<Options>();
   Command c{.name = "explain", .about = "A smallest proof of a fact, or the premises that are missing"};
   c.options = common_options(o);
-  c.options.insert(
-      c.options.begin(),
-      {{.name = "FILE", .target = &o->file, .about = "a program: .rules, or Soufflé's .dl", .required = true},
-       {.name = "FACT", .target = &o->fact, .about = "ancestor(ann, cid)", .required = true}});
+  c.options.insert(c.options.begin(), {{.name = "FILE",
+                                        .target = &o->file,
+                                        .about = "a program: .rules, Soufflé's .dl, or a .theory",
+                                        .required = true},
+                                       {.name = "FACT",
+                                        .target = &o->fact,
+                                        .about = "ancestor(ann, cid); of a theory also an assertion",
+                                        .required = true}});
   c.run = [o] { return explain(*o); };
   c.footer = recipe::fixed_text(
       "Exit code 3: there is no such fact.\nFor instance:\n  ingot logic explain examples/logic/family.rules "

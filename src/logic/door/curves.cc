@@ -38,9 +38,9 @@ std::string curves_section(std::span<const nn::EpochResult> history, const std::
 
 // Words of the language bold, comments and numbers in other colours.
 std::string program_section(const std::string& text) {
-  static constexpr const char* kWords[] = {"domain", "rel",       "param",   "tensor",      "input", "neural",
-                                           "assert", "forall",    "exists",  "where",       "not",   "and",
-                                           "or",     "semantics", "algebra", "temperature", "in",    "batch"};
+  static constexpr const char* kWords[] = {"domain",  "rel",         "param", "tensor", "input", "neural", "assert",
+                                           "forall",  "exists",      "where", "not",    "and",   "or",     "semantics",
+                                           "algebra", "temperature", "in",    "batch",  "output"};
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   std::string html;

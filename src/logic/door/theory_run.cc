@@ -31,8 +31,9 @@ Theory theory_of(const Description& d) {
   const Settings s = d.settings("theory");
   const nn::SeedScope seed(d.settings("train").integer("seed"));
   if (s.has("program") == s.has("file")) s.fail("a theory is a \"program\" here or a \"file\"");
-  if (s.has("file")) return Theory::load(s.text("file"));
-  return Theory::parse(s.text("program"), d.name);
+  const TheoryOptions options{.folder = s.text("facts"), .semantics = s.text("semantics")};
+  if (s.has("file")) return Theory::load(s.text("file"), options);
+  return Theory::parse(s.text("program"), d.name, options);
 }
 
 // Truths and numbers of a relation or a tensor, with the names of what they are about.
@@ -178,6 +179,11 @@ class TheoryRun final : public OwnRun {
                              fmt::format("{:.4f}", exam_[i + 2].tensor.item<double>())});
     }
     report.sections.push_back(section("truths", "Assertions", "how true each of them is now", html_table(truths)));
+    std::string why;
+    for (const Assertion& a : theory_.assertions()) why += proof(a.name);
+    for (const std::string& q : theory_.questions()) why += proof(q);
+    report.sections.push_back(
+        section("why", "Why", "where assertions are least true; the best proofs of the best answers", why));
     report.sections.push_back(program_section(theory_.text()));
     report.sections.push_back(curves_section(history, metrics(), "loss", "now", "steps", per_period()));
     std::string tables;
@@ -203,6 +209,16 @@ class TheoryRun final : public OwnRun {
     TrainStep step =
         nn::train_step(theory_, [this] { return theory_.results(); }, optim::Adam{.lr = lr}, {}, {.name = name_});
     return step;
+  }
+  // What cannot be explained says why not.
+  std::string proof(const std::string& what) const {
+    std::string text;
+    try {
+      text = theory_.explain(what);
+    } catch (const Error& e) {
+      text = e.what();
+    }
+    return folded(what, "<pre>" + escaped_lines(text) + "</pre>\n", false);
   }
   double per_period() const { return static_cast<double>(steps_) / static_cast<double>(periods_); }
   std::vector<std::string> metrics() const { return {names_.begin() + 1, names_.end()}; }
@@ -236,7 +252,9 @@ std::span<const Section> theory_sections() {
       {"theory",
        "what is said, and what is to be learned",
        {{"program", Kind::kText, nullptr, "the program itself, in three quotes"},
-        {"file", Kind::kPath, nullptr, "or a file that has it"}},
+        {"file", Kind::kPath, nullptr, "or a file that has it"},
+        {"facts", Kind::kPath, "\".\"", "where the files of facts are that it names"},
+        {"semantics", Kind::kText, "\"\"", "in place of the program's: godel, ltn 4, …"}},
        {},
        nullptr,
        Change::kFixed},

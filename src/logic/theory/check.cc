@@ -6,6 +6,7 @@
 #include "ingot/base/text.h"
 #include "ingot/nn/init.h"
 #include "ingot/ops/ops.h"
+#include "logic/theory/files.h"
 #include "logic/theory/normalize.h"
 #include "logic/theory/syntax.h"
 
@@ -353,8 +354,10 @@ class TheoryCheck {
     for (Statement& s : unit_.statements) StatementCheck(unit_, s, true).run();
     for (TheoryTensor& t : unit_.tensors) axes_are_known(t);
     for (TheoryTensor& t : unit_.tensors) make_elements(t);
+    for (TheoryTensor& t : unit_.tensors) from_file(t);
     for (const TheoryFact& f : unit_.facts) fact(f);
     dependencies();
+    for (TheoryOutput& o : unit_.outputs) output(o);
   }
 
  private:
@@ -521,6 +524,21 @@ class TheoryCheck {
     }
   }
 
+  void from_file(TheoryTensor& t) const {
+    if (t.file.empty()) return;
+    if (!t.elements.defined())
+      fail(t.file_at, in_quotes(t.name) + " takes nothing from a file: it is computed, or as large as a batch",
+           "give the file to a relation or tensor of its own");
+    read_elements(unit_, t);
+  }
+
+  void output(const TheoryOutput& o) const {
+    std::vector<std::string> known;
+    for (const TheoryTensor& t : unit_.tensors) known.push_back(t.name);
+    if (unit_.find(o.name) < 0)
+      fail(o.at, "there is no relation or tensor " + in_quotes(o.name), did_you_mean(o.name, known));
+  }
+
   void fact(const TheoryFact& f) {
     const int i = unit_.find(f.what.name);
     if (i < 0) fail(f.what.at, in_quotes(f.what.name) + " is not declared", "rel " + f.what.name + "(domain, …).");
@@ -536,17 +554,9 @@ class TheoryCheck {
     if (!t.elements.defined())
       fail(f.what.at, in_quotes(t.name) + " takes no facts: it is an input, or computed",
            "write a rule, or hand it over in the batch");
-    const bool bounded = t.truths && (t.kind == TheoryTensor::Kind::kParam || unit_.algebra.empty() ||
-                                      (logic::algebra(unit_.algebra).one == 1));
-    double value = f.has_value ? f.value : t.truths && !unit_.algebra.empty() ? logic::algebra(unit_.algebra).one : 1;
-    if (t.truths && t.kind == TheoryTensor::Kind::kParam && !f.has_value) value = 0.99;
-    if (bounded && !(value >= 0 && value <= 1)) fail(f.what.at, "a truth is a number from 0 to 1");
-    if (unit_.semantics_name == "boolean" && t.truths && value != 0 && value != 1)
-      fail(f.what.at, "a boolean truth is 0 or 1", "semantics godel.");
-    if (t.truths && t.kind == TheoryTensor::Kind::kParam) {
-      if (value <= 0 || value >= 1) fail(f.what.at, "what is learned begins between 0 and 1");
-      value = std::log(value / (1 - value));
-    }
+    const double value =
+        stored_value(unit_, t, f.has_value ? &f.value : nullptr,
+                     [&](const std::string& what, const std::string& hint) { fail(f.what.at, what, hint); });
     Dims index;
     for (const Node& p : s.body[0].parts) index.push_back(static_cast<int64_t>(p.number));
     if (unit_.dtype == kF32)
@@ -634,6 +644,20 @@ int64_t TheoryUnit::size_of(const Axis& axis) const {
 
 std::string TheoryUnit::text_of(const Axis& axis) const {
   return axis.domain >= 0 ? in_quotes(domains[static_cast<size_t>(axis.domain)].name) : counted(axis.size, "value");
+}
+
+double stored_value(const TheoryUnit& unit, const TheoryTensor& t, const double* given, const Complaint& wrong) {
+  const bool param = t.kind == TheoryTensor::Kind::kParam;
+  const double one = t.truths && !unit.algebra.empty() ? logic::algebra(unit.algebra).one : 1;
+  double value = given != nullptr ? *given : t.truths && param ? 0.99 : one;
+  const bool bounded = t.truths && (param || one == 1);
+  if (bounded && !(value >= 0 && value <= 1)) wrong("a truth is a number from 0 to 1", "");
+  if (std::isnan(value)) wrong("a value that is no number", "");
+  if (unit.semantics_name == "boolean" && t.truths && value != 0 && value != 1)
+    wrong("a boolean truth is 0 or 1", "semantics godel.");
+  if (!t.truths || !param) return value;
+  if (value <= 0 || value >= 1) wrong("what is learned begins between 0 and 1", "");
+  return std::log(value / (1 - value));
 }
 
 void check_theory(TheoryUnit& unit) { TheoryCheck(unit).run(); }

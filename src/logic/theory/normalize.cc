@@ -19,7 +19,7 @@ class Normalizer {
     const size_t written = s_.body.size();
     for (size_t i = 0; i < written; i++) {
       Node part = std::move(s_.body[i]);
-      body(part);
+      body(part, true);
       s_.body[i] = std::move(part);
     }
     for (Node& c : conditions_) s_.body.push_back(std::move(c));
@@ -59,24 +59,34 @@ class Normalizer {
     }
   }
 
-  void body(Node& n) {
+  // `_` is some value: in a part of a rule's body any that the rule holds for; inside of "not" and so on, any of that atom.
+  void body(Node& n, bool whole) {
     if (n.kind == Kind::kCompare && !has_tensor(n)) return;
     if (n.kind != Kind::kTensor) {
-      for (Node& part : n.parts) body(part);
+      for (Node& part : n.parts) body(part, false);
       return;
     }
+    std::vector<Node::Bound> some;
     const size_t before = conditions_.size();
     for (Node& p : n.parts) {
       if (p.is_any()) {
         if (s_.kind != Statement::Kind::kRule)
           unit_.sources.fail(p.at, "`_` is for the bodies of rules", "write exists x: … with a name");
         p = fresh(p, false);
+        if (!whole) some.push_back({.name = p.name, .at = p.at});
       } else if (p.kind != Kind::kName && p.kind != Kind::kNumber) {
         if (s_.kind == Statement::Kind::kAssert || s_.kind == Statement::Kind::kAsk)
           unit_.sources.fail(p.at, "arithmetic in a place of " + in_quotes(n.name),
                              "a rule can compute it: next(x) <- " + n.name + "(x + 1).");
         p = fresh(p, true);
       }
+    }
+    if (!some.empty()) {
+      Node exists{.kind = Kind::kExists, .at = n.at};
+      exists.parts.push_back(std::move(n));
+      exists.bound = std::move(some);
+      n = std::move(exists);
+      return;
     }
     if (s_.kind != Statement::Kind::kEquation || conditions_.size() == before) return;
     Node product = std::move(n);  // W[k] X[i + k] is W[k] X[j] (j = i + k)

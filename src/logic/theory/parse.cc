@@ -7,6 +7,7 @@
 #include "ingot/base/error.h"
 #include "ingot/base/numbers.h"
 #include "ingot/base/text.h"
+#include "logic/theory/files.h"
 #include "logic/theory/syntax.h"
 #include "logic/tokens.h"
 
@@ -107,6 +108,7 @@ class TheoryParser {
     if (now().is("algebra") && word) return algebra();
     if (now().is("temperature") && (ahead().kind == Token::Kind::kInteger || ahead().kind == Token::Kind::kReal))
       return temperature();
+    if (now().is("output") && word) return output();
     if ((now().is("rel") || now().is("tensor") || now().is("param") || now().is("input")) && word) return declaration();
     if (now().is("neural") && word) return neural();
     if (now().is("assert") && !ahead().is("(") && !ahead().is(".")) return assertion();
@@ -115,7 +117,7 @@ class TheoryParser {
 
   void end(const std::string& what) { expect(".", "behind " + what); }
 
-  // domain person = {ann, bob}.   domain digit: 10.   domain sample: batch.
+  // domain person = {ann, bob}.   domain person = "people.csv".   domain digit: 10.   domain sample: batch.
   void domain() {
     i_++;
     Domain d{.name = "", .at = now().at};
@@ -124,25 +126,63 @@ class TheoryParser {
     if (take(":")) {
       d.size = take("batch") ? kBatch : size("the size of a domain (or `batch`)");
     } else {
-      expect("=", "and the members in braces, or : and a size");
-      expect("{", "before the members");
-      std::set<std::string> seen;
-      do {
-        const int at = now().at;
-        d.members.push_back(now().kind == Token::Kind::kText ? unquoted(tokens_[i_++].text)
-                                                             : name("the name of a member"));
-        if (!seen.insert(d.members.back()).second)
-          fail_at(at, "member " + in_quotes(d.members.back()) + " is there twice");
-      } while (take(","));
-      expect("}", "behind the members");
+      expect("=", "and the members in braces, or a file of them, or : and a size");
+      if (now().kind == Token::Kind::kText)
+        members_of_file(d);
+      else
+        members(d);
     }
     end("the domain");
     unit_.domains.push_back(std::move(d));
   }
 
+  void members(Domain& d) {
+    expect("{", "before the members");
+    std::set<std::string> seen;
+    do {
+      const int at = now().at;
+      d.members.push_back(now().kind == Token::Kind::kText ? unquoted(tokens_[i_++].text)
+                                                           : name("the name of a member"));
+      if (!seen.insert(d.members.back()).second)
+        fail_at(at, "member " + in_quotes(d.members.back()) + " is there twice");
+    } while (take(","));
+    expect("}", "behind the members");
+  }
+
+  // "parents.csv" 1, 2: what stands in these columns of the file, in the first if nothing is said.
+  void members_of_file(Domain& d) {
+    const std::string file = unquoted(tokens_[i_++].text);
+    std::vector<int64_t> columns;
+    if (now().kind == Token::Kind::kInteger) {
+      do columns.push_back(size("the number of a column"));
+      while (take(","));
+    }
+    d.members = read_members(unit_, file, columns.empty() ? std::vector<int64_t>{1} : columns);
+    if (d.members.empty()) fail_at(d.at, "file " + in_quotes(file) + " has no members for domain " + in_quotes(d.name));
+  }
+
+  // output smokes.   output smokes "smokes.npy".
+  void output() {
+    i_++;
+    TheoryOutput o{.name = "", .file = "", .at = now().at};
+    o.name = name("the name of a relation or tensor");
+    o.file = now().kind == Token::Kind::kText ? unquoted(tokens_[i_++].text) : o.name + ".csv";
+    end("the output");
+    unit_.outputs.push_back(std::move(o));
+  }
+
+  // What a theory says once, or nobody knows which one counts.
+  void once(const std::string& what) {
+    const auto [said, first] = said_.emplace(what, now().at);
+    if (!first)
+      fail("another " + what + ", after that of line " + std::to_string(unit_.sources.line(said->second)),
+           "a theory has one " + what);
+    i_++;
+  }
+
   // semantics godel.   semantics ltn 4.
   void semantics() {
-    i_++;
+    once("semantics");
     const int at = now().at;
     const std::string which = name("the name of a semantics");
     try {
@@ -166,7 +206,7 @@ class TheoryParser {
 
   // algebra max-product.
   void algebra() {
-    i_++;
+    once("algebra");
     const int at = now().at;
     unit_.algebra = name("the name of an algebra");
     while (take("-")) unit_.algebra += "-" + std::string(tokens_[i_++].text);
@@ -184,14 +224,14 @@ class TheoryParser {
   }
 
   void temperature() {
-    i_++;
+    once("temperature");
     const int at = now().at;
     unit_.temperature = number("a temperature");
     if (unit_.temperature < 0) fail_at(at, "a temperature is 0 or more");
     end("the temperature");
   }
 
-  // rel parent(person, person).   param tensor W[j: 16, i: 8].   input rel label(sample, digit).
+  // rel parent(person, person).   rel parent(person, person) "parents.csv".   param tensor W[j: 16, i: 8].
   void declaration() {
     TheoryTensor t;
     if (take("param"))
@@ -203,6 +243,8 @@ class TheoryParser {
     t.at = now().at;
     t.name = name("a name");
     axes(t);
+    t.file_at = now().at;
+    if (now().kind == Token::Kind::kText) t.file = unquoted(tokens_[i_++].text);
     end("this declaration");
     add(std::move(t));
   }
@@ -552,6 +594,7 @@ class TheoryParser {
   std::vector<Token> tokens_;
   size_t i_ = 0;
   int depth_ = 0;
+  std::map<std::string, int> said_;  // and where
 };
 
 }  // namespace
@@ -559,6 +602,10 @@ class TheoryParser {
 void parse_theory(TheoryUnit& unit, const std::string& name, std::string text) {
   unit.text = text;
   TheoryParser(unit, name, std::move(text)).statements();
+}
+
+void choose_semantics(TheoryUnit& unit, const std::string& semantics) {
+  TheoryParser(unit, "semantics", "semantics " + semantics + ".").statements();
 }
 
 Statement parse_question(TheoryUnit& unit, const std::string& text) {

@@ -84,6 +84,8 @@ struct TheoryTensor {
   int arity = 0;
   std::vector<Axis> axes = {};
   std::vector<std::string> axis_names = {};
+  std::string file = {};  // that has its elements, or where they begin
+  int file_at = 0;
   // Of a neural one: the network, what it is called on, and what becomes of its result.
   std::string network = {}, head = {};
   std::vector<std::string> network_inputs = {};
@@ -116,10 +118,17 @@ struct TheoryFact {
   bool has_value = false;
 };
 
+/// `output smokes "smokes.npy".`
+struct TheoryOutput {
+  std::string name, file;
+  int at;
+};
+
 struct TheoryUnit {
   Sources sources = {};
   std::string text = {};
   DType dtype = kF32;
+  std::string folder = ".";  // of the files that it names
   std::string semantics_name = "ltn", algebra = {};
   Semantics semantics = {};
   double temperature = 1;
@@ -131,6 +140,7 @@ struct TheoryUnit {
   std::vector<Assertion> assertions = {};
   std::vector<int> asserted = {};  // their statements
   std::vector<std::string> questions = {};
+  std::vector<TheoryOutput> outputs = {};
   double elements = 0;                            // of all tensors and masks so far
   std::vector<std::vector<int>> components = {};  // tensors that depend on each other
   std::map<std::string, nn::LayerPtr> layers = {};
@@ -163,10 +173,17 @@ const Function1* find_function1(std::string_view name);
 
 /// Adds what the text says.
 void parse_theory(TheoryUnit& unit, const std::string& name, std::string text);
+/// A semantics in place of the program's own: "godel", "ltn 4".
+void choose_semantics(TheoryUnit& unit, const std::string& semantics);
 /// A question by itself: the sources become those of its text.
 Statement parse_question(TheoryUnit& unit, const std::string& text);
 /// Tensors, variables, axes, elements, recursions; refuses what makes no sense.
 void check_theory(TheoryUnit& unit);
 void check_statement(TheoryUnit& unit, Statement& s);
+
+/// What an element of a relation or tensor is stored as (of a learned truth that is its logit), if nothing or a value is said
+/// of it. Calls wrong(what, hint), which does not return, where the value makes no sense.
+using Complaint = std::function<void(const std::string& what, const std::string& hint)>;
+double stored_value(const TheoryUnit& unit, const TheoryTensor& t, const double* value, const Complaint& wrong);
 
 }  // namespace ingot::logic

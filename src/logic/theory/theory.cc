@@ -9,6 +9,7 @@
 #include "ingot/graph/plan.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
+#include "logic/theory/files.h"
 #include "logic/theory/world.h"
 
 namespace ingot::logic {
@@ -33,16 +34,20 @@ Theory::Theory(const Theory& other) : Module(other), unit_(std::make_shared<Theo
     if (t.elements.defined() && t.kind != TheoryTensor::Kind::kParam) t.elements = ingot::clone(t.elements);
 }
 
-Theory Theory::parse(std::string text, const std::string& name, DType dtype) {
-  if (dtype != kF32 && dtype != kF64) throw Error(ErrorKind::kType, "theory: truths are f32 or f64");
+Theory Theory::parse(std::string text, const std::string& name, const TheoryOptions& options) {
+  if (options.dtype != kF32 && options.dtype != kF64) throw Error(ErrorKind::kType, "theory: truths are f32 or f64");
   auto unit = std::make_shared<TheoryUnit>();
-  unit->dtype = dtype;
+  unit->dtype = options.dtype;
+  unit->folder = options.folder;
   parse_theory(*unit, name, std::move(text));
+  if (!options.semantics.empty()) choose_semantics(*unit, options.semantics);
   check_theory(*unit);
   return Theory(std::move(unit));
 }
 
-Theory Theory::load(const std::string& path, DType dtype) { return parse(read_file(path), path, dtype); }
+Theory Theory::load(const std::string& path, const TheoryOptions& options) {
+  return parse(read_file(path), path, options);
+}
 
 namespace {
 
@@ -106,6 +111,27 @@ std::vector<std::pair<std::string, std::string>> Theory::variables_of(const std:
                      variable.axis.domain < 0 ? "" : asked.domains[static_cast<size_t>(variable.axis.domain)].name);
   }
   return all;
+}
+
+std::string Theory::explain(const std::string& what, const data::Batch& batch) const {
+  const auto& all = unit_->assertions;
+  const auto named = std::find_if(all.begin(), all.end(), [&](const Assertion& a) { return a.name == what; });
+  if (named != all.end()) return explain_assertion(*unit_, static_cast<size_t>(named - all.begin()), batch);
+  TheoryUnit asked = *unit_;
+  Statement s = parse_question(asked, what);
+  check_statement(asked, s);
+  return explain_question(*unit_, s, batch);  // whose lines are the program's
+}
+
+std::vector<std::string> Theory::write(const std::string& folder, const data::Batch& batch) const {
+  World world(*unit_, batch);
+  std::vector<std::string> paths;
+  for (const TheoryOutput& o : unit_->outputs) {
+    const int number = unit_->find(o.name);
+    paths.push_back(path_in(folder, o.file));
+    write_elements(*unit_, unit_->tensor(number), world.tensor(number), paths.back());
+  }
+  return paths;
 }
 
 namespace {

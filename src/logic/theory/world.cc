@@ -192,7 +192,7 @@ Tensor World::rule(const Statement& s) {
   for (const Node& n : s.body) {
     Valued v = formula(s, n, all);
     if (v.is_number()) v = {constant(v.number), {}};
-    if (!equation.empty()) equation += ",";
+    if (!operands.empty()) equation += ",";
     for (const int a : v.axes) equation += name(a);
     operands.push_back(boolean ? greater(v.t, 0.5) : v.t);
   }

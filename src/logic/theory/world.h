@@ -24,7 +24,11 @@ class World {
   /// How true an assertion or a question is: [] or an axis for each variable that has no quantifier.
   Tensor truth(const Statement& s);
 
+  /// The value of a formula whose variables in `scope` are axes.
+  Valued formula(const Statement& s, const Node& n, const std::vector<int>& scope);
+
  private:
+  friend class Explanation;
   Tensor compute(int number);
   void fixpoint(const std::vector<int>& component);
   void evaluate_uses(const Node& n, int component);
@@ -33,8 +37,7 @@ class World {
   Tensor equation(int number);
   Tensor network(const TheoryTensor& t);
 
-  // src/logic/theory/formulas.cc
-  Valued formula(const Statement& s, const Node& n, const std::vector<int>& scope);
+  // src/logic/theory/formulas.cc, where formula() is, too
   Valued quantified(const Statement& s, const Node& n, const std::vector<int>& scope);
   // src/logic/theory/equations.cc
   Valued numbers(const Statement& s, const Node& n, const std::vector<int>& kept);
@@ -59,6 +62,10 @@ class World {
   int64_t batch_size_ = -1;
   std::vector<Tensor> known_;  // of tensors, as far as they were asked for
 };
+
+/// Where an assertion is least true; the best proof of a fact (explain.cc).
+std::string explain_assertion(const TheoryUnit& unit, size_t number, const data::Batch& batch);
+std::string explain_question(const TheoryUnit& unit, const Statement& s, const data::Batch& batch);
 
 /// What two values have together, in order.
 std::vector<int> united(const std::vector<int>& a, const std::vector<int>& b);
