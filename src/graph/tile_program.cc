@@ -129,6 +129,11 @@ void TileProgram::prepare(const Dims& shape, int cut) {
   if (!in_memory)
     for (const kernels::ChainStep& s : pieces_[0].chain) in_memory = in_memory || s.operand >= kExternals;
   if (!in_memory) tile_ = int64_t{1} << 20;
+  const auto even = [&](const Walk& o) {
+    return (o.access == Access::kDirect && o.outer[0] == cols_ * o.inner) ||
+           (o.access == Access::kRepeated && o.outer[0] == 0);
+  };
+  even_rows_ = outer_rank_ == 1 && cols_ <= tile_ / 2 && std::all_of(operands_.begin(), operands_.end(), even);
 }
 
 namespace {
@@ -309,7 +314,7 @@ void TileProgram::run(const Rect& rect, void* const* at) const {
   if (rect.empty()) return;
   char* base[kExternals];
   for (size_t k = 0; k < externals.size(); k++) base[k] = static_cast<char*>(at[k]);
-  short_rows_ ? run_blocks(rect, base) : run_rows(rect, base);
+  by_blocks(rect) ? run_blocks(rect, base) : run_rows(rect, base);
 }
 
 void TileProgram::run_into(int external, void* to, const Rect& rect, void* const* at) const {
@@ -322,7 +327,7 @@ void TileProgram::run_into(int external, void* to, const Rect& rect, void* const
   for (int64_t a = outer_rank_ - 1, row = rect.row0; a >= 0; row /= outer_[a], a--)
     before += row % outer_[a] * o.outer[a];
   base[external] = reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(to) - static_cast<uintptr_t>(before));
-  short_rows_ ? run_blocks(rect, base) : run_rows(rect, base);
+  by_blocks(rect) ? run_blocks(rect, base) : run_rows(rect, base);
 }
 
 }  // namespace ingot::graph

@@ -71,6 +71,7 @@ class TileProgram {
   };
   void run_rows(const Rect& rect, char* const* base) const;
   void run_blocks(const Rect& rect, char* const* base) const;
+  bool by_blocks(const Rect& rect) const { return short_rows_ || (even_rows_ && rect.col0 == 0 && rect.col1 == cols_); }
   void run_code(char* const* at, int64_t n, char* buffers) const;
   void find_chains();
   char* row_start(char* base, const Walk& o, int64_t row) const;
@@ -81,6 +82,7 @@ class TileProgram {
   int64_t tile_ = 512;  // elements
   int buffers_ = 0;
   bool short_rows_ = false;  // tiles span several rows
+  bool even_rows_ = false;   // they may where rows are whole: those of every operand follow each other
   std::vector<Walk> operands_;
   // The code in pieces: one instruction by its tile kernel, or several that stay in the processor's registers.
   struct Piece {

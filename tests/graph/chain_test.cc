@@ -113,5 +113,25 @@ TEST(Chain, BroadcastOperandsAndManyValues) {
     }
 }
 
+// A chain that is folded along its rows: rows that follow each other are taken together, others one by one.
+TEST(Chain, FoldedRowsOfAnyWidthAndLayout) {
+  const auto f = [](const Tensor& x, const Tensor& each) {
+    const Tensor registers = square(x * 0.75 + 0.5), memory = tanh(x) * registers - x, column = (x - each) * x;
+    return std::vector<Tensor>{max(registers, {1}), max(memory, {1}), max(column, {1}), mean(registers, {1})};
+  };
+  for (const int64_t width : {3, 63, 64, 65, 100, 129, 256, 257, 512, 513, 700})
+    for (const bool strided : {false, true}) {
+      const Tensor wide = uniform({11, width + 3}, static_cast<uint64_t>(width), -2, 2), each = uniform({11, 1}, 5);
+      const Tensor x = strided ? slice(wide, 1, 1, width + 1) : contiguous(slice(wide, 1, 1, width + 1));
+      Plan plan = compile([&] { return f(x, each); }, {});
+      const std::vector<Tensor> eager = f(x, each);
+      const auto planned = plan.run();
+      for (size_t k = 0; k < eager.size(); k++)
+        for (int64_t r = 0; r < 11; r++)
+          EXPECT_NEAR(planned[k].at<float>({r}), eager[k].at<float>({r}), k < 3 ? 0 : 1e-5)
+              << "result " << k << ", row " << r << " of " << width << (strided ? ", strided" : "");
+    }
+}
+
 }  // namespace
 }  // namespace ingot
