@@ -89,6 +89,7 @@ mentions 'question:1:1: nothing says what "r" is' "$ingot" logic learn "$work/sm
 exits 2 "$ingot" logic learn game.theory --query 'x'
 mentions 'q?  0.5' "$ingot" logic run "$work/small.theory"
 mentions 'no semantics "godle"' "$ingot" logic run "$work/small.theory" --semantics godle
+mentions 'has exact rules' "$ingot" logic learn family.rules
 mentions 'is for exact rules' "$ingot" logic run "$work/small.theory" --memory 1g
 mentions 'q   0.99' "$ingot" logic learn "$work/small.theory" --steps 300 --save "$work/q.safetensors" --explain q
 mentions 'learned' "$ingot" logic explain "$work/small.theory" q --load "$work/q.safetensors"

@@ -133,6 +133,7 @@ TEST(TheoryExplain, AssertionsShowWhereTheyFail) {
             "0.972   exists x: smokes(x)\ntruest for\n  0.9      x = ann\n  0.6      x = cid\n  0.3      x = bob\n");
   EXPECT_EQ(t.explain("known"),
             "0.63   known: smokes(ann) and not smokes(bob)\n  0.9      smokes(ann)\n  0.3      smokes(bob)\n");
+  EXPECT_REFUSED(t.explain("spread"), "no relation, tensor or assertion \"spread\" — did you mean \"spreads\"?");
   EXPECT_EQ(t.explain("smokes(x) and not smokes(ann)").substr(0, 7), "0.09   ");
 }
 

@@ -22,10 +22,15 @@ TEST(Session, StatementsStayAndQueriesAreAnswered) {
 
 TEST(Session, FactsAndQueriesOnOneLine) {
   Session s({});
-  EXPECT_EQ(s.line("edge(1, 2). # a fact. And more?"), "");
-  s.forget();
+  EXPECT_EQ(s.line("edge(1, 2).  # a fact. And more?"), "");
+  EXPECT_EQ(s.line("# nothing"), "");
+  EXPECT_EQ(s.line("name(\"#1 // x\"). name(x)?"), "name(x)?\n  x = #1 // x\n");
+  EXPECT_EQ(s.line("two(x) <-   // goes on"), "");
+  EXPECT_EQ(s.line("# not yet"), "");
+  EXPECT_TRUE(s.unfinished());
+  EXPECT_EQ(s.line("edge(_, x)."), "");
   EXPECT_EQ(s.line("edge(1, 2). edge(2, 3). name(\"a. b\"). edge(x, 3)?"), "edge(x, 3)?\n  x = 2\n");
-  EXPECT_EQ(s.line("edge(x, 2)? name(x)?"), "edge(x, 2)?\n  x = 1\nname(x)?\n  x = a. b\n");
+  EXPECT_EQ(s.line("edge(x, 2)? name(x)?"), "edge(x, 2)?\n  x = 1\nname(x)?\n  x = #1 // x\n  x = a. b\n");
   EXPECT_EQ(s.line("explain edge(1, 2)?"), "edge(1, 2)   given\n");
 }
 

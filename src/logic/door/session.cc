@@ -182,21 +182,38 @@ recipe::Completions Session::completions(const std::string& before) {
 
 namespace {
 
-// Where the last statement of a text begins: behind the last dot that ends one.
-size_t last_statement(const std::string& text) {
-  size_t begin = 0;
+// Calls f(place) for each character of a text that is not inside quotes.
+template <class F>
+void outside_quotes(const std::string& text, F f) {
   bool quoted = false;
-  for (size_t i = 0; i + 1 < text.size(); i++) {
-    if (text[i] == '\\' && quoted)
+  for (size_t i = 0; i < text.size(); i++) {
+    if (quoted && text[i] == '\\')
       i++;
     else if (text[i] == '"')
       quoted = !quoted;
-    else if (!quoted && (text[i] == '#' || text.compare(i, 2, "//") == 0))
-      i = std::min(text.find('\n', i), text.size());
-    else if (!quoted && text[i] == '.' && std::isspace(static_cast<unsigned char>(text[i + 1])) != 0)
-      begin = i + 1;
+    else if (!quoted)
+      f(i);
   }
+}
+
+// Where the last statement of a text begins: behind the last dot that ends one.
+size_t last_statement(const std::string& text) {
+  size_t begin = 0;
+  outside_quotes(text, [&](size_t i) {
+    if (text[i] == '.' && i + 1 < text.size() && std::isspace(static_cast<unsigned char>(text[i + 1])) != 0)
+      begin = i + 1;
+  });
   return begin;
+}
+
+// A line without the comment at its end: what is in front of that says whether a statement is finished.
+std::string_view without_comment(const std::string& line, Dialect dialect) {
+  size_t end = line.size();
+  outside_quotes(line, [&](size_t i) {
+    const bool comment = line.compare(i, 2, "//") == 0 || (dialect == Dialect::kRules && line[i] == '#');
+    if (comment) end = std::min(end, i);
+  });
+  return trimmed(std::string_view(line).substr(0, end));
 }
 
 }  // namespace
@@ -222,8 +239,8 @@ std::string Session::statement(const std::string& text) {
 }
 
 std::string Session::line(const std::string& text) {
-  const std::string_view words = trimmed(text);
-  if (words.empty() && pending_.empty()) return "";
+  const std::string_view words = text.starts_with(':') ? trimmed(text) : without_comment(text, dialect_);
+  if (words.empty() && (pending_.empty() || !trimmed(text).empty())) return "";
   try {
     if (pending_.empty() && words.starts_with(':')) return command(std::string(words));
     if (!pending_.empty() && words.empty()) {  // an empty line gives up

@@ -89,6 +89,10 @@ std::string json_of(const Theory& theory, std::span<const NamedTensor> results, 
 }
 
 Theory theory_of(const TheoryJob& job) {
+  if (job.file.ends_with(".rules") || job.file.ends_with(".dl"))
+    throw Error(
+        "logic: " + in_quotes(job.file) +
+        " has exact rules, of which nothing is learned — `ingot logic run` computes them; a theory is a .theory");
   Theory theory = Theory::load(job.file, TheoryOptions{.folder = job.folder, .semantics = job.semantics});
   if (!theory.networks().empty())
     throw Error(ErrorKind::kArgument, "logic: network " + in_quotes(theory.networks()[0]) +

@@ -1,6 +1,7 @@
 #include "ingot/logic/theory.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "ingot/base/error.h"
@@ -117,6 +118,14 @@ std::string Theory::explain(const std::string& what, const data::Batch& batch) c
   const auto& all = unit_->assertions;
   const auto named = std::find_if(all.begin(), all.end(), [&](const Assertion& a) { return a.name == what; });
   if (named != all.end()) return explain_assertion(*unit_, static_cast<size_t>(named - all.begin()), batch);
+  const bool word = std::all_of(what.begin(), what.end(),
+                                [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+  if (word && unit_->find(what) < 0) {
+    std::vector<std::string> known = names();
+    for (const Assertion& a : all) known.push_back(a.name);
+    throw Error(ErrorKind::kArgument, "theory: there is no relation, tensor or assertion " + in_quotes(what) + " — " +
+                                          did_you_mean(what, known));
+  }
   TheoryUnit asked = *unit_;
   Statement s = parse_question(asked, what);
   check_statement(asked, s);
