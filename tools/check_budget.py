@@ -16,7 +16,7 @@ BUDGET = {
     "io": 2700,
     "gates": 9700,
     "rl": 9000,
-    "logic": 15400,
+    "logic": 17400,
     "recipe": 7700,
     "cli": 2500,
 }

@@ -3,7 +3,7 @@
 #include "ingot/base/error.h"
 #include "ingot/base/file.h"
 #include "ingot/base/text.h"
-#include "ingot/logic/chance_circuit.h"
+#include "ingot/logic/chance_function.h"
 #include "logic/chances.h"
 #include "logic/check.h"
 #include "logic/evaluate.h"
@@ -257,7 +257,7 @@ double Engine::probability(const std::string& text) const {
   return Chances(*evaluation_, evaluation_->proofs()).probabilities(relation, {fact})[0];
 }
 
-ChanceCircuit Engine::circuit(const std::vector<std::string>& facts) const {
+ChanceFunction Engine::chance_function(const std::vector<std::string>& facts) const {
   std::vector<std::pair<int, std::vector<Value>>> goals(facts.size());
   for (size_t i = 0; i < facts.size(); i++) goals[i].first = read_fact(*evaluation_, facts[i], goals[i].second);
   const Chances::Function f = Chances(*evaluation_, evaluation_->proofs()).function(goals);

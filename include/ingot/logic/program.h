@@ -24,7 +24,7 @@ enum class Dialect : uint8_t { kRules, kSouffle };
 
 struct Unit;
 class Evaluation;
-class ChanceCircuit;  // chance_circuit.h
+class ChanceFunction;  // chance_function.h
 
 /// A program that makes sense: names, types, arities and negation were checked. Errors name line and column and show them.
 class INGOT_API Program {
@@ -139,7 +139,7 @@ class INGOT_API Engine {
   /// The derivatives of that by the probability of every statement that has one and leads to the fact.
   std::vector<Slope> slopes(const std::string& fact) const;
   /// The probabilities of these facts as a function of those of the statements that have one: a part of plans, which learns.
-  ChanceCircuit circuit(const std::vector<std::string>& facts) const;
+  ChanceFunction chance_function(const std::vector<std::string>& facts) const;
   /// What was decided: strata, methods, orders of joins.
   std::string plan() const;
   std::vector<RuleProfile> profile() const;

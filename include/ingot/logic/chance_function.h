@@ -4,8 +4,8 @@
 //
 //   logic::Engine engine(logic::Program::parse("0.5 :: edge(1, 2). 0.5 :: edge(2, 3). … path(x, z) <- path(x, y), edge(y, z)."));
 //   engine.run();
-//   const logic::ChanceCircuit circuit = engine.circuit({"path(1, 3)"});
-//   Tensor p = circuit(sigmoid(net(x)));       // [batch, coins] to [batch, 1]
+//   const logic::ChanceFunction chances = engine.chance_function({"path(1, 3)"});
+//   Tensor p = chances(sigmoid(net(x)));       // [batch, coins] to [batch, 1]
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,10 +18,10 @@
 
 namespace ingot::logic {
 
-class INGOT_API ChanceCircuit {
+class INGOT_API ChanceFunction {
  public:
   /// The probabilities of the facts, [facts] or [batch, facts], for probabilities of the coins [coins] or [batch, coins]; f32
-  /// or f64. Exact; with `proofs` (RunOptions, or the program's own) of the proofs that were best when the circuit was made.
+  /// or f64. Exact; with `proofs` (RunOptions, or the program's own) of the proofs that were best when this was made.
   Tensor operator()(const Tensor& weights) const;
 
   const std::vector<std::string>& facts() const { return facts_; }
@@ -36,8 +36,8 @@ class INGOT_API ChanceCircuit {
 
  private:
   friend class Engine;
-  ChanceCircuit(std::vector<std::string> coins, std::vector<double> weights,
-                const std::vector<std::array<int32_t, 3>>& rows, std::vector<std::string> facts);
+  ChanceFunction(std::vector<std::string> coins, std::vector<double> weights,
+                 const std::vector<std::array<int32_t, 3>>& rows, std::vector<std::string> facts);
   std::vector<std::string> coins_, facts_;
   std::vector<double> weights_;
   Tensor nodes_;
