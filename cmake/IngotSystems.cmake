@@ -1,5 +1,5 @@
 # Libraries on top of the library, each a room and a component: libingot_io (files), libingot_recipe (training jobs from
-# descriptions), and the systems with their doors: libingot_gates (circuits that learn), libingot_rl (learning by playing),
+# descriptions), libingot_exchange (what others read and write), and the systems with their doors: libingot_gates (circuits that learn), libingot_rl (learning by playing),
 # libingot_logic (rules, also on tensors), libingot_gates_door, libingot_rl_door, libingot_logic_door.
 
 # ingot_library_of(ROOM [ON OTHER...] [LIBRARIES ...]): libingot_ROOM.a and .so on top of the library, of the OTHER such libraries
@@ -43,8 +43,8 @@ function(ingot_library_of room)
   install(FILES ${PROJECT_BINARY_DIR}/ingot_${room}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-if((INGOT_RECIPE OR INGOT_GATES OR INGOT_RL OR INGOT_LOGIC) AND NOT INGOT_IO)
-  message(FATAL_ERROR "INGOT_RECIPE, INGOT_GATES, INGOT_RL and INGOT_LOGIC need INGOT_IO")
+if((INGOT_RECIPE OR INGOT_EXCHANGE OR INGOT_GATES OR INGOT_RL OR INGOT_LOGIC) AND NOT INGOT_IO)
+  message(FATAL_ERROR "INGOT_RECIPE, INGOT_EXCHANGE, INGOT_GATES, INGOT_RL and INGOT_LOGIC need INGOT_IO")
 elseif(INGOT_CLI AND NOT INGOT_RECIPE)
   message(FATAL_ERROR "INGOT_CLI needs INGOT_RECIPE")
 endif()
@@ -56,6 +56,11 @@ if(INGOT_IO)
   ingot_room(io base kernels ops)
   target_link_libraries(ingot_io PUBLIC ZLIB::ZLIB PNG::PNG PRIVATE nlohmann_json::nlohmann_json)
   ingot_library_of(io LIBRARIES ZLIB::ZLIB PNG::PNG)
+endif()
+
+if(INGOT_EXCHANGE)
+  ingot_room(exchange base kernels ops graph data nn io)
+  ingot_library_of(exchange ON io)
 endif()
 
 if(INGOT_GATES)
@@ -135,7 +140,7 @@ function(ingot_has_libraries_of source out)
   set(all ON)
   foreach(line ${includes})
     set(there ON)
-    if(line MATCHES "[<\"]ingot/(io|gates|rl|logic|recipe)[./]")
+    if(line MATCHES "[<\"]ingot/(io|exchange|gates|rl|logic|recipe)[./]")
       if(NOT TARGET ingot::${CMAKE_MATCH_1})
         set(there OFF)
       endif()

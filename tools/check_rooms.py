@@ -16,6 +16,7 @@ SYSTEMS = ("gates", "rl", "logic")
 CORE = set(ORDER) | {"data", "nn"}  # rooms of one library, libingot; every other room is a library of its own
 for system in SYSTEMS:  # siblings that never include each other
     LEFT[system] = set(ORDER) | {"data", "nn", "io"}
+LEFT["exchange"] = set(ORDER) | {"data", "nn", "io"}
 LEFT["recipe"] = set(ORDER) | {"data", "nn", "io"}  # it knows kinds of jobs, and no system
 for system in SYSTEMS:  # a system's door is what recipe and the program see of it
     LEFT[f"{system}_door"] = LEFT[system] | {system, "recipe"}
