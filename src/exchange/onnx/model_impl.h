@@ -1,0 +1,28 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "exchange/onnx/schema.h"
+#include "exchange/onnx/types.h"
+#include "exchange/onnx/weights.h"
+#include "ingot/exchange/onnx.h"
+
+namespace ingot::onnx {
+
+struct Model::Impl {
+  Impl(File read, const ImportOptions& options);
+
+  /// The results for inputs of the capture under way, or computed; those of `known` (a bit each) are constants.
+  std::vector<NamedTensor> bind(std::span<const Tensor> given, uint64_t known, bool training) const;
+  void check(size_t i, const Tensor& x) const;
+  DType carrier_of(size_t i) const;
+
+  std::shared_ptr<const File> file;
+  ImportOptions options;
+  std::vector<Port> inputs, outputs;
+  std::vector<Weight> weights;
+  std::vector<int64_t> slots;  // of the graph's inputs: which of `inputs`, or -1 for a weight that is listed among them
+  std::vector<Type> types;     // of the graph's inputs
+};
+
+}  // namespace ingot::onnx
