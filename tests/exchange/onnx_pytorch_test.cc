@@ -33,9 +33,9 @@ TEST_P(OnnxFromPyTorch, GivesTheSameResults) {
 TEST_P(OnnxFromPyTorch, TrainsOnAsPyTorchDoes) {
   model.train();
   const Tensor &x = data["x0"], &target = data["target"];
-  TrainStep step = nn::train_step(
-      model, [&](const Tensor& in, const Tensor& to) { return mean(square(model.forward(in) - to)); }, optim::Sgd{.lr = 0.05f},
-      {{x.shape(), x.dtype()}, {target.shape()}});
+  TrainStep step =
+      nn::train_step(model, [&](const Tensor& in, const Tensor& to) { return mean(square(model.forward(in) - to)); },
+                     optim::Sgd{.lr = 0.05f}, {{x.shape(), x.dtype()}, {target.shape()}});
   for (const double expected : data["losses"].to_vector<double>()) EXPECT_NEAR(step(x, target), expected, 1e-4);
 }
 

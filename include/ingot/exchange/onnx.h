@@ -3,7 +3,9 @@
 //   onnx::Model net = onnx::load("resnet.onnx");
 //   onnx::Session session(net);                  // inference: a frozen plan per input shape
 //   Tensor y = session(x);
+//   net.train();
 //   auto step = nn::train_step(net, nn::cross_entropy, optim::Adam{.lr = 1e-4f}, {{32, 3, 32, 32}, {32}});
+//   onnx::save("tuned.onnx", net, {32, 3, 32, 32});
 #pragma once
 #include <concepts>
 #include <cstddef>
@@ -83,6 +85,23 @@ INGOT_API Model load(const std::string& path, const ImportOptions& options = {})
 INGOT_API Model parse(std::span<const std::byte> bytes, const ImportOptions& options = {});
 /// A tensor as a file of its own (TensorProto), as test data come. The type as Port has it.
 INGOT_API Tensor parse_tensor(std::span<const std::byte> bytes);
+
+struct ExportOptions {
+  std::string name = "ingot";  // of the graph
+  /// The axis of every input that may have any size; -1: none, all sizes are fixed.
+  int64_t batch_axis = 0;
+};
+
+/// A layer, as it is in evaluation, as the bytes of an ONNX file: opset 17, IR 8, weights under the names of
+/// state_dict(). Ops that ONNX has not are functions in it, with bodies of ops that it has, so that everybody can run
+/// them, and load() gives the very same ops again.
+INGOT_API std::string to_onnx(nn::Layer& model, const InputSpec& input, const ExportOptions& options = {});
+/// The same for any function of tensors; `weights` says what tensors that it finds elsewhere are called.
+INGOT_API std::string to_onnx(const PlanFunction& fn, std::span<const InputSpec> inputs,
+                              std::span<const NamedTensor> weights, const ExportOptions& options = {});
+/// Writes it to a file: a killed process leaves the old one or the new one.
+INGOT_API void save(const std::string& path, nn::Layer& model, const InputSpec& input,
+                    const ExportOptions& options = {});
 
 struct SessionOptions {
   size_t plans = 8;  // for as many input shapes; the least recently used one gives way

@@ -35,7 +35,44 @@ Node filled_in(const Node& node, const Node& caller) {
   return filled;
 }
 
+// What our own exporter wrote as a function: the very op again, with its own inputs and attributes.
+void run_own_op(Use& u) {
+  const Op& op = *find_own_op(u.node());
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < u.count(); i++) inputs.push_back(u.optional(i));
+  while (!inputs.empty() && !inputs.back().defined()) inputs.pop_back();
+  Attrs attrs;
+  for (int i = 0; i < op.signature.attr_count(); i++) {
+    const Signature::Attribute a = op.signature.attr(i);
+    const Attribute* given = u.find(a.name);
+    if (given == nullptr) u.fail("no attribute \"" + std::string(a.name) + "\"", "the file is broken");
+    if (a.type == AttrType::kReal)
+      attrs.set(a.name, static_cast<double>(given->real));
+    else if (a.type == AttrType::kInts)
+      attrs.set(a.name, Dims(given->integers));
+    else if (a.type == AttrType::kText)
+      attrs.set(a.name, std::string_view(given->text));
+    else
+      attrs.set(a.name, given->integer);
+  }
+  std::vector<const Tensor*> list;
+  for (const Tensor& t : inputs) list.push_back(&t);
+  std::vector<Tensor> results(static_cast<size_t>(output_count(op)));
+  call(op, list, attrs, results);
+  for (const Tensor& t : results) u.out(t, type_of(t.dtype()));
+}
+
 }  // namespace
+
+const Op* find_own_op(const Node& node) {
+  if (node.domain != "ingot") return nullptr;
+  const Op* op = find_op(node.op.substr(0, node.op.find("__")));
+  // Of a file one takes what computes, not what draws or follows an address.
+  if (op == nullptr || op->role == OpRole::kRandom) return nullptr;
+  for (int i = 0; i < op->signature.attr_count(); i++)
+    if (op->signature.attr(i).type == AttrType::kPointer) return nullptr;
+  return op;
+}
 
 Binder::Binder(const File& file, const Weights& weights, const BinderOptions& options)
     : file_(file), weights_(weights), options_(options), capturing_(ingot::capturing()) {}
@@ -126,15 +163,19 @@ void Binder::run_node(const Node& node, const std::map<std::string, int64_t>& op
   std::vector<Value> inputs;
   for (const std::string& in : node.inputs) inputs.push_back(value(in));
   std::vector<Value> results;
-  const auto function = std::find_if(file_.functions.begin(), file_.functions.end(),
-                                     [&](const Function& f) { return f.name == node.op && f.domain == node.domain; });
+  const auto own = find_own_op(node);
+  const auto function =
+      own != nullptr ? file_.functions.end()
+                     : std::find_if(file_.functions.begin(), file_.functions.end(),
+                                    [&](const Function& f) { return f.name == node.op && f.domain == node.domain; });
   if (function != file_.functions.end()) {
     if (frames_.size() > 64) throw Error(ErrorKind::kFile, "functions call each other without an end");
     results = run_function(*function, node, std::move(inputs));
   } else {
     const auto opset = opsets.find(node.domain);
     const int64_t version = opset == opsets.end() ? 1 : opset->second;
-    const Row* const row = find_row(node.domain, node.op, version);
+    static constexpr Row kOwn{"", 1, run_own_op};
+    const Row* const row = own != nullptr ? &kOwn : find_row(node.domain, node.op, version);
     if (row == nullptr) throw Error("no op of Ingot's does this");
     Use use(*this, node, version, std::move(inputs));
     if (use.all_known() && !row->inside) {

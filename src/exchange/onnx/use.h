@@ -129,6 +129,8 @@ std::span<const Row> loss_rows();
 std::span<const Row> control_rows();
 std::span<const Row> training_rows();
 const Row* find_row(const std::string& domain, const std::string& op, int64_t opset);
+/// The op of Ingot's that a node calls by its name, as our exporter writes those that the format has not; or null.
+const Op* find_own_op(const Node& node);
 
 // Helpers of many builders --------------------------------------------------------------------------------------------
 

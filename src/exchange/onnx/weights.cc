@@ -67,6 +67,8 @@ class Finder {
         if (i < node.inputs.size())
           claim(node.inputs[i], average ? Claim::kAverage : large ? Claim::kIfLarge : Claim::kTrained, 0);
       }
+      if (find_own_op(node) != nullptr)
+        for (const std::string& in : node.inputs) claim(in, Claim::kIfLarge, 0);
       for (const Attribute& a : node.attributes)
         if (a.graph != nullptr) claims(*a.graph);
     }
