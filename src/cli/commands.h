@@ -28,6 +28,11 @@ Command profile_command(const Systems& systems);
 Command doctor_command();
 /// The table of ops.
 Command ops_command();
+#ifdef INGOT_WITH_EXCHANGE
+/// Models in ONNX files; a trained model in a form of others.
+Command onnx_command();
+Command export_command(const Systems& systems);
+#endif
 /// A script that lets a shell complete these commands.
 Command completion_command(const std::vector<Command>& commands);
 

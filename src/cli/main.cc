@@ -36,6 +36,10 @@ int main(int argc, char** argv) {
                                         cli::recipes_command(systems),      cli::data_command()};
   for (const recipe::System* system : systems)
     for (const auto make : system->commands) commands.push_back(make());
+#ifdef INGOT_WITH_EXCHANGE
+  commands.push_back(cli::onnx_command());
+  commands.push_back(cli::export_command(systems));
+#endif
   commands.push_back(cli::profile_command(systems));
   commands.push_back(cli::doctor_command());
   commands.push_back(cli::ops_command());

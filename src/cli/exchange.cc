@@ -1,0 +1,322 @@
+// `ingot onnx` and `ingot export`: models of others, and ours for others.
+#include "ingot/exchange/onnx.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "cli/commands.h"
+#include "ingot/base/error.h"
+#include "ingot/base/numbers.h"
+#include "ingot/io/io.h"
+#include "ingot/ops/functions.h"
+#include "ingot/ops/ops.h"
+#include "ingot/recipe/model.h"
+#include "ingot/recipe/page.h"
+#include "ingot/recipe/terminal.h"
+
+namespace ingot::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace recipe;
+
+struct OnnxOptions {
+  std::string file, out;
+  std::vector<std::string> inputs, sizes;
+  int runs = 100;
+  bool json = false, by_op = false;
+};
+
+// Inputs ----------------------------------------------------------------------------------------------------------------
+
+// Sizes that the file leaves open: "batch=8".
+std::map<std::string, int64_t> sizes_of(const std::vector<std::string>& given) {
+  std::map<std::string, int64_t> sizes;
+  for (const std::string& each : given) {
+    const size_t equals = each.find('=');
+    int64_t size = 0;
+    if (equals == std::string::npos || !parse_number(std::string_view(each).substr(equals + 1), size) || size < 0)
+      throw Error(fmt::format("onnx: --size {} — give NAME=N, as in batch=8", each));
+    sizes[each.substr(0, equals)] = size;
+  }
+  return sizes;
+}
+
+// Numbers of the right shapes; sizes that nobody gave are `open`.
+std::vector<Tensor> made_up(const onnx::Model& model, const std::vector<std::string>& given, int64_t open = 1) {
+  const std::map<std::string, int64_t> sizes = sizes_of(given);
+  std::vector<Tensor> inputs;
+  for (const onnx::Port& port : model.inputs()) {
+    Dims shape;
+    for (const std::string& dim : port.dims) {
+      int64_t size = open;
+      if (!parse_number(dim, size))
+        if (const auto found = sizes.find(dim); found != sizes.end()) size = found->second;
+      shape.push_back(size);
+    }
+    const auto stream = static_cast<int64_t>(inputs.size());
+    inputs.push_back(is_float(port.dtype) ? uniform(shape, 1, -1, 1, stream, port.dtype)
+                                          : to(uniform(shape, 1, 0, 2, stream), port.dtype));
+  }
+  return inputs;
+}
+
+Tensor tensor_of(const std::string& path) {
+  if (path.ends_with(".npy")) return io::load_npy(path);
+  if (path.ends_with(".pb")) {
+    const std::string bytes = io::read_file(path);
+    return onnx::parse_tensor(std::as_bytes(std::span(bytes)));
+  }
+  throw Error(fmt::format("onnx: \"{}\" — inputs are .npy or .pb files", path));
+}
+
+std::vector<Tensor> inputs_of(const onnx::Model& model, const OnnxOptions& o) {
+  if (o.inputs.empty()) return made_up(model, o.sizes);
+  std::vector<Tensor> inputs;
+  for (const std::string& path : o.inputs) inputs.push_back(tensor_of(path));
+  return inputs;
+}
+
+std::vector<const Tensor*> list_of(const std::vector<Tensor>& tensors) {
+  std::vector<const Tensor*> list;
+  for (const Tensor& t : tensors) list.push_back(&t);
+  return list;
+}
+
+// Commands --------------------------------------------------------------------------------------------------------------
+
+int info(const OnnxOptions& o) {
+  const onnx::Model model = onnx::load(o.file);
+  if (!o.json) return fmt::print("{}: {}", bold(printable(o.file)), printable_lines(model.describe())), 0;
+  const auto ports = [](const std::vector<onnx::Port>& list) {
+    Value out = empty_list();
+    for (const onnx::Port& p : list) {
+      Value dims = empty_list();
+      for (const std::string& d : p.dims) dims.add(d);
+      out.add(record({{"name", p.name}, {"type", p.type}, {"shape", dims}}));
+    }
+    return out;
+  };
+  Value ops, weights = empty_list();
+  for (const auto& [op, count] : model.ops()) ops.set(op, count);
+  for (const NamedTensor& w : model.state_dict())
+    weights.add(record({{"name", w.name},
+                        {"dtype", name(w.tensor.dtype())},
+                        {"shape", std::vector<int64_t>(w.tensor.shape().begin(), w.tensor.shape().end())}}));
+  fmt::print("{}\n", to_json(record({{"file", o.file},
+                                     {"opset", model.opset()},
+                                     {"ir", model.ir_version()},
+                                     {"producer", model.producer()},
+                                     {"inputs", ports(model.inputs())},
+                                     {"outputs", ports(model.outputs())},
+                                     {"ops", ops},
+                                     {"weights", weights}}),
+                             2));
+  return 0;
+}
+
+int run(const OnnxOptions& o) {
+  onnx::Model model = onnx::load(o.file);
+  onnx::Session session(model);
+  const std::vector<Tensor> inputs = inputs_of(model, o);
+  const auto results = session.run(list_of(inputs));
+  std::vector<NamedTensor> named;
+  for (size_t i = 0; i < results.size(); i++) named.push_back({model.outputs()[i].name, results[i]});
+  if (!o.out.empty()) {
+    io::save_npz(o.out, named);
+    return fmt::print("{}: {} written\n", printable(o.out), counted(static_cast<int64_t>(named.size()), "result")), 0;
+  }
+  for (const NamedTensor& t : named)
+    fmt::print("{}  {}\n{}\n", bold(printable(t.name)), describe(t.tensor), to_string(t.tensor));
+  return 0;
+}
+
+double distance(const Tensor& a, const Tensor& b) {
+  if (!(a.shape() == b.shape())) return HUGE_VAL;
+  return a.numel() == 0 ? 0 : max(abs(to(a, kF64) - to(b, kF64))).item<double>();
+}
+
+// Its plan against op by op, and against the results that come with it in test_data_set_0.
+int check(const OnnxOptions& o) {
+  onnx::Model model = onnx::load(o.file);
+  const fs::path data = fs::path(o.file).parent_path() / "test_data_set_0";
+  std::vector<Tensor> inputs, expected;
+  const auto beside = [&](const char* what, size_t i) { return (data / fmt::format("{}_{}.pb", what, i)).string(); };
+  if (o.inputs.empty())
+    for (size_t i = 0; fs::exists(beside("input", i)); i++) inputs.push_back(tensor_of(beside("input", i)));
+  for (size_t i = 0; !inputs.empty() && fs::exists(beside("output", i)); i++)
+    expected.push_back(tensor_of(beside("output", i)));
+  if (inputs.empty()) inputs = inputs_of(model, o);
+  onnx::Session session(model);
+  std::vector<Tensor> results;
+  for (const Tensor& t : session.run(list_of(inputs))) results.push_back(clone(t));
+  const std::vector<NamedTensor> plain = model.forward(std::span<const Tensor>(inputs));
+  bool well = true;
+  if (!session.why_not_planned().empty()) fmt::print("not planned: {}\n", printable(session.why_not_planned()));
+  for (size_t i = 0; i < results.size(); i++) {
+    const double largest = results[i].numel() == 0 ? 0 : max(abs(to(results[i], kF64))).item<double>();
+    const double bound = 1e-5 * largest + 1e-6, planned = distance(results[i], plain[i].tensor);
+    const double given = i < expected.size() ? distance(results[i], expected[i]) : 0;
+    well &= planned <= bound && given <= bound;
+    fmt::print("{}  {}  plan and op by op differ by {:.2g}{}\n", printable(model.outputs()[i].name),
+               describe(results[i]), planned,
+               i < expected.size() ? fmt::format(", from what is expected by {:.2g}", given) : "");
+  }
+  fmt::print("{}\n", well ? green("all is well") : "that is too much");
+  return well ? 0 : kNo;
+}
+
+int convert(const OnnxOptions& o) {
+  onnx::Model model = onnx::load(o.file);
+  if (o.out.ends_with(".safetensors")) {
+    io::save_safetensors(o.out, model.state_dict(), {{"from", fs::path(o.file).filename().string()}});
+  } else if (o.out.ends_with(".onnx")) {
+    const std::vector<Tensor> inputs = made_up(model, o.sizes, 2);
+    bool free = true;  // is the first size of every input open?
+    std::vector<InputSpec> specs;
+    for (size_t i = 0; i < inputs.size(); i++) {
+      const onnx::Port& port = model.inputs()[i];
+      specs.push_back({inputs[i].shape(), inputs[i].dtype(), port.name});
+      int64_t size = 0;
+      free &= !port.dims.empty() && !parse_number(port.dims[0], size);
+    }
+    const PlanFunction fn = [&](std::span<const Tensor> in) { return model.forward(in); };
+    io::write_file(o.out, onnx::to_onnx(fn, specs, model.state_dict(), {.batch_axis = free ? 0 : -1}));
+  } else {
+    throw Error(fmt::format("onnx convert: \"{}\" — write weights to .safetensors, or the model to .onnx", o.out));
+  }
+  return fmt::print("{} written\n", printable(o.out)), 0;
+}
+
+int bench(const OnnxOptions& o) {
+  const auto begin = std::chrono::steady_clock::now();
+  onnx::Model model = onnx::load(o.file);
+  onnx::Session session(model);
+  const std::vector<Tensor> inputs = inputs_of(model, o);
+  const std::vector<const Tensor*> list = list_of(inputs);
+  session.run(list);
+  const double ready = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  Plan* const plan = session.plan_for(list);
+  if (plan == nullptr) throw Error(fmt::format("onnx bench: {} — only plans are measured", session.why_not_planned()));
+  const Profile profile = plan->profile(o.runs);
+  if (o.json) {
+    fmt::print("{}\n", to_json(record({{"file", o.file},
+                                       {"ready_ms", ready},
+                                       {"us", profile.plain_us},
+                                       {"threads", profile.threads},
+                                       {"bytes", plan->bytes().own()}})));
+    return 0;
+  }
+  fmt::print("{}  ready in {:.1f} ms, {:.1f} µs a run on {}, {}\n", bold(printable(o.file)), ready, profile.plain_us,
+             counted(profile.threads, "thread"), format_bytes(plan->bytes().own()));
+  fmt::print("{}", o.by_op ? profile.by_op() : profile.table(true));
+  return 0;
+}
+
+// A run's model, with what its data was normalised by, so that others give it what they measure.
+struct ExportRunOptions {
+  std::string model, to = "onnx", out;
+};
+
+int export_run(const ExportRunOptions& o, const Systems& systems) {
+  if (o.to != "onnx") throw Error(fmt::format("export: --to {} — there is onnx", o.to));
+  Model model = load_model(o.model, systems);
+  const Task& task = model.task();
+  Dims shape{2};
+  for (const int64_t size : task.input) shape.push_back(size);
+  Tensor mean, deviation;
+  if (!task.mean.empty()) {
+    Dims channels = Dims::filled(shape.size(), 1);
+    if (task.mean.size() > 1) channels[1] = static_cast<int64_t>(task.mean.size());
+    mean = Tensor::from(task.mean, channels), deviation = Tensor::from(task.deviation, channels);
+  }
+  const PlanFunction fn = [&](std::span<const Tensor> in) {
+    const Tensor x = mean.defined() ? (in[0] - mean) / deviation : in[0];
+    return std::vector<NamedTensor>{{"y", model.net()(x)}};
+  };
+  const InputSpec spec(shape, task.input_type, "x");
+  const std::string out = o.out.empty() ? "model.onnx" : o.out;
+  io::write_file(out, onnx::to_onnx(fn, std::span(&spec, 1), model.net().state_dict()));
+  return fmt::print("{} written: opset 17, any batch\n", printable(out)), 0;
+}
+
+Option file_option(OnnxOptions& o) {
+  return {.name = "FILE", .target = &o.file, .about = "an ONNX model", .required = true};
+}
+Option size_option(OnnxOptions& o) {
+  return {.name = "--size",
+          .target = &o.sizes,
+          .about = "a size that the model leaves open (default: 1)",
+          .type = "NAME=N"};
+}
+Option inputs_option(OnnxOptions& o) {
+  return {"INPUT", &o.inputs, "tensors in the order of its inputs (.npy, .pb; default: made up)"};
+}
+
+}  // namespace
+
+Command onnx_command() {
+  auto o = std::make_shared<OnnxOptions>();
+  const Option out{.name = "-o,--out", .target = &o->out, .about = "the file to write", .type = "FILE"};
+  Option wanted = out;
+  wanted.required = true;
+  const auto command = [&](const char* name, const char* about, std::vector<Option> options,
+                           int (*run)(const OnnxOptions&)) {
+    options.insert(options.begin(), file_option(*o));
+    return Command{.name = name,
+                   .about = about,
+                   .options = std::move(options),
+                   .run = [o, run] { return run(*o); },
+                   .footer = fixed_text(fmt::format("For instance:\n  ingot onnx {} model.onnx{}", name,
+                                                    std::string(name) == "convert" ? " -o weights.safetensors" : ""))};
+  };
+  return {.name = "onnx",
+          .about = "Models in ONNX files: look at them, run, check, convert and measure them",
+          .footer = fixed_text("For instance:\n  ingot onnx info model.onnx\n  ingot onnx run model.onnx x.npy\n"
+                               "  ingot onnx bench model.onnx --size batch=8"),
+          .commands = {command("info", "What is in a model", {{"--json", &o->json, "print JSON"}}, info),
+                       command("run", "What a model makes of inputs",
+                               {inputs_option(*o), size_option(*o), out, threads_option()}, run),
+                       command("check", "Whether a model runs, and its plan gives what its ops give one by one",
+                               {inputs_option(*o), size_option(*o), threads_option()}, check),
+                       command("convert", "Its weights as .safetensors, or itself as opset 17",
+                               {wanted, size_option(*o)}, convert),
+                       command("bench", "How long a run takes, and where the time goes",
+                               {inputs_option(*o),
+                                size_option(*o),
+                                {.name = "--runs",
+                                 .target = &o->runs,
+                                 .about = "how many",
+                                 .shows_default = true,
+                                 .least = 1,
+                                 .most = 1000000},
+                                {"--by-op", &o->by_op, "a row per kind of step"},
+                                {"--json", &o->json, "print JSON"},
+                                threads_option()},
+                               bench)}};
+}
+
+Command export_command(const Systems& systems) {
+  auto o = std::make_shared<ExportRunOptions>();
+  return {.name = "export",
+          .about = "A trained model in a form of others",
+          .options = {{.name = "MODEL",
+                       .target = &o->model,
+                       .about = "a model's file, or the folder of its run",
+                       .required = true},
+                      {.name = "--to", .target = &o->to, .about = "the form", .type = "onnx", .shows_default = true},
+                      {.name = "-o,--out",
+                       .target = &o->out,
+                       .about = "the file to write (default: model.onnx)",
+                       .type = "FILE"}},
+          .run = [o, systems] { return export_run(*o, systems); },
+          .footer = fixed_text("For instance:\n  ingot export runs/digits --to onnx -o digits.onnx")};
+}
+
+}  // namespace ingot::cli
