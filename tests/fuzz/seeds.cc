@@ -2,10 +2,12 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "ingot/exchange/onnx.h"
 #include "ingot/gates/circuit_io.h"
 #include "ingot/graph/grad.h"
 #include "ingot/graph/plan.h"
 #include "ingot/io/io.h"
+#include "ingot/nn/layers.h"
 #include "ingot/ops/ops.h"
 #include "ingot/recipe/system.h"
 #include "ingot/recipe/task.h"
@@ -128,6 +130,10 @@ int main(int count, char** arguments) {
     io::write_file(place("igc", std::to_string(c.inputs)), std::string_view(whole).substr(4, whole.size() - 8));
   }
   write_descriptions(place);
+  nn::Sequential net{nn::Conv2d(1, 2, 3), nn::BatchNorm2d(2), nn::SiLU(),
+                     nn::MaxPool2d(2),    nn::Flatten(),      nn::Linear(2, 2)};
+  net.eval();
+  onnx::save(place("onnx", "net"), net, {2, 1, 4, 4});
   for (const Plan& plan : plans()) plan.save(place("plan", std::to_string(plan.to_bytes().size())));
   return 0;
 }

@@ -12,7 +12,7 @@
 namespace ingot::onnx {
 namespace {
 
-constexpr int64_t kMostNodes = 4'000'000;  // that a model's loops may run: a hostile one would never end
+constexpr int64_t kMostNodes = 1'000'000;  // that a model's loops may run: a hostile one would never end
 
 // "Conv \"layer1/conv\"", or what the node makes if it has no name.
 std::string called(const Node& node) {
