@@ -14,7 +14,7 @@ endif()
 
 if(INGOT_SHARED)
   set(all_systems OFF)
-  if(INGOT_GATES AND INGOT_RL AND INGOT_LOGIC AND INGOT_RECIPE)
+  if(INGOT_EXCHANGE AND INGOT_GATES AND INGOT_RL AND INGOT_LOGIC AND INGOT_RECIPE)
     set(all_systems ON)
   endif()
   add_test(NAME product/size COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_size.sh $<TARGET_FILE:ingot_shared> $<IF:$<BOOL:${INGOT_AVX512}>,8000000,6200000>)
@@ -23,7 +23,7 @@ if(INGOT_SHARED)
   set_tests_properties(product/size product/consumer PROPERTIES LABELS fast TIMEOUT 600)
   if(all_systems)
     ingot_product_test(exports fast 120 check_exports.py ${PROJECT_SOURCE_DIR}/include $<TARGET_FILE:ingot_shared> $<TARGET_FILE:ingot_io_shared>
-                       $<TARGET_FILE:ingot_gates_shared> $<TARGET_FILE:ingot_rl_shared> $<TARGET_FILE:ingot_logic_shared> $<TARGET_FILE:ingot_recipe_shared>
+                       $<TARGET_FILE:ingot_exchange_shared> $<TARGET_FILE:ingot_gates_shared> $<TARGET_FILE:ingot_rl_shared> $<TARGET_FILE:ingot_logic_shared> $<TARGET_FILE:ingot_recipe_shared>
                        $<TARGET_FILE:ingot_gates_door_shared> $<TARGET_FILE:ingot_rl_door_shared> $<TARGET_FILE:ingot_logic_door_shared>)
   endif()
 endif()

@@ -10,7 +10,7 @@ BUDGET = {
     "base": 4200,
     "kernels": 11000,
     "ops": 13200,
-    "graph": 10900,
+    "graph": 11000,
     "data": 1500,
     "nn": 5200,
     "io": 2700,

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "exchange/onnx/schema.h"
 #include "ingot/base/error.h"
 #include "ingot/exchange/onnx.h"
 #include "ingot/io/io.h"
@@ -101,13 +102,17 @@ std::string problem_of(const Case& each) {
   }
 }
 
-std::string op_of(const Case& each) {
+std::vector<std::string> ops_of(const Case& each) {
+  std::vector<std::string> ops;
+  const std::string bytes = io::read_file(each.folder + "/model.onnx");
   try {
-    for (const auto& [op, count] : load(each.folder + "/model.onnx").ops())
-      if (op != "Constant") return op;
-  } catch (const std::exception&) {
+    const File file = parse_model(std::as_bytes(std::span(bytes)), "");
+    for (const Node& node : file.graph.nodes)
+      if (std::find(ops.begin(), ops.end(), node.kind()) == ops.end()) ops.push_back(node.kind());
+  } catch (const Error&) {
   }
-  return "";
+  if (ops.size() > 1) std::erase(ops, "Constant");
+  return ops;
 }
 
 std::vector<std::pair<std::string, std::string>> refused_cases() {

@@ -14,8 +14,8 @@ struct Case {
 std::vector<Case> cases_of(const std::string& kind);
 /// Runs a case; empty if all results are right, else what is wrong.
 std::string problem_of(const Case& each);
-/// The op that a node case is about: its model's first op that is not a constant.
-std::string op_of(const Case& each);
+/// The ops of a case's model, as far as it can be read, without those that any model may have.
+std::vector<std::string> ops_of(const Case& each);
 /// Cases that are not passed, with the reason: lines "kind/name: reason" of tests/exchange/onnx_refused.txt.
 std::vector<std::pair<std::string, std::string>> refused_cases();
 
