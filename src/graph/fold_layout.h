@@ -1,6 +1,6 @@
 // How a fold is cut into blocks, whoever runs it.
 #pragma once
-#include "graph/program.h"
+#include "ingot/graph/program.h"
 
 namespace ingot::graph {
 

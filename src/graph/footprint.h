@@ -3,7 +3,7 @@
 #include <map>
 #include <tuple>
 
-#include "graph/program.h"
+#include "ingot/graph/program.h"
 
 namespace ingot::graph {
 

@@ -1,4 +1,4 @@
-// A loop as a node of a graph (LoopOp), and as a record of a Program (Loop).
+// A loop as a node of a graph; a Program's Loop is made of it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,20 +8,10 @@
 
 #include "graph/graph.h"
 #include "graph/memory.h"
-#include "graph/program.h"
 #include "ingot/graph/loop.h"
+#include "ingot/graph/program.h"
 
 namespace ingot::graph {
-
-/// What a record of kind kLoop does besides its operands: start values, what else the body reads, results, rounds.
-struct Loop {
-  LoopOptions::Stop stop = LoopOptions::Stop::kEqual;
-  bool must_stop = true;
-  double epsilon = 0;
-  int64_t most = 0;
-  Program body;   // its inputs are the values carried, then what else it reads; its results are the new values
-  Memory memory;  // of the body's constants
-};
 
 /// Where a loop's body has its memory, in bytes from the start of the record's scratch.
 struct LoopLayout {

@@ -1,27 +1,11 @@
-// The elements that a Program refers to and that exist before it runs: memory of the user's, and constants.
+// Making the Memory of a Program from tensors.
 #pragma once
 #include <vector>
 
-#include "graph/program.h"
 #include "ingot/base/tensor.h"
+#include "ingot/graph/program.h"
 
 namespace ingot::graph {
-
-/// A stretch of host memory, kept alive by the tensors that look at it.
-struct Block {
-  std::byte* base = nullptr;
-  size_t bytes = 0;
-  std::vector<Tensor> keep;
-};
-
-struct Memory {
-  std::vector<Block> slabs, constants;  // in the order of the Program's
-
-  const Block& of(const Operand& o) const {
-    return (o.space == Space::kBound ? slabs : constants)[static_cast<size_t>(o.index)];
-  }
-  std::byte* address(const Operand& o) const { return of(o).base + o.offset; }
-};
 
 /// The addresses from a tensor's first element in memory to the end of its last.
 std::pair<std::byte*, std::byte*> addresses_of(const Tensor& tensor);

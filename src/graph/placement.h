@@ -6,7 +6,7 @@
 #include "graph/fuse.h"
 #include "graph/graph.h"
 #include "graph/liveness.h"
-#include "graph/program.h"
+#include "ingot/graph/program.h"
 
 namespace ingot::graph {
 

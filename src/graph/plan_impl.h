@@ -7,9 +7,9 @@
 #include "graph/cpu/context.h"
 #include "graph/graph.h"
 #include "graph/passes.h"
-#include "graph/program.h"
 #include "graph/snapshot.h"
 #include "ingot/graph/plan.h"
+#include "ingot/graph/program.h"
 
 namespace ingot {
 

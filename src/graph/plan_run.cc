@@ -78,6 +78,8 @@ struct Batch {
 }  // namespace
 
 const graph::Executable& graph::executable_of(const Plan& plan) { return *plan.impl().executable; }
+const graph::Program& graph::program_of(const Plan& plan) { return executable_of(plan).program; }
+const graph::Memory& graph::memory_of(const Plan& plan) { return executable_of(plan).memory; }
 
 std::vector<Tensor> detail::copies(std::span<const Tensor> results) {
   std::vector<Tensor> own;

@@ -1,4 +1,4 @@
-#include "graph/program.h"
+#include "ingot/graph/program.h"
 
 #include <cstdio>
 

@@ -5,7 +5,7 @@
 #include "graph/fuse.h"
 #include "graph/graph.h"
 #include "graph/memory.h"
-#include "graph/program.h"
+#include "ingot/graph/program.h"
 
 namespace ingot::graph {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/program.h"
 #include "ingot/base/tensor.h"
+#include "ingot/graph/program.h"
 #include "ingot/ops/op.h"
 #include "kernels/chain.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "graph/cpu/kernel.h"
-#include "graph/program.h"
+#include "ingot/graph/program.h"
 
 namespace ingot::graph {
 

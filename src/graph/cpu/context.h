@@ -12,8 +12,8 @@
 #include "graph/loop.h"
 #include "graph/lower.h"
 #include "graph/memory.h"
-#include "graph/program.h"
 #include "ingot/base/tensor.h"
+#include "ingot/graph/program.h"
 
 namespace ingot::graph {
 

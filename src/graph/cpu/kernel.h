@@ -9,8 +9,8 @@
 
 #include "graph/footprint.h"
 #include "graph/memory.h"
-#include "graph/program.h"
 #include "ingot/base/threads.h"
+#include "ingot/graph/program.h"
 #include "ingot/ops/op.h"
 
 namespace ingot::graph {

@@ -1,7 +1,8 @@
 // Program: a plan as plain data. Records say what is computed, operands where: in which space, at which offset, in which
 // layout. No address of this machine is in it, so it can be verified, drawn, saved, emitted, and run by any backend; the
-// CPU's interpreter is in graph/cpu.
+// CPU's interpreter is in graph/cpu. For backends: no umbrella header includes it, and it makes no promise to users.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,7 +10,10 @@
 #include <vector>
 
 #include "ingot/base/dtype.h"
+#include "ingot/base/export.h"
 #include "ingot/base/shape.h"
+#include "ingot/base/tensor.h"
+#include "ingot/graph/loop.h"
 #include "ingot/graph/plan.h"
 #include "ingot/ops/op.h"
 
@@ -36,8 +40,8 @@ struct Operand {
   int buffer = -1;  // kArena: which value it is, of the Program's buffers
 
   bool given() const { return space != Space::kNone; }
-  int64_t numel() const;
-  bool is_contiguous() const;
+  INGOT_API int64_t numel() const;
+  INGOT_API bool is_contiguous() const;
   int64_t element() const { return static_cast<int64_t>(size_of(dtype)); }
   bool operator==(const Operand&) const = default;
 };
@@ -52,7 +56,7 @@ struct Extent {
   bool covers(const Extent& e) const { return same_space(e) && begin <= e.begin && end >= e.end; }
   bool operator==(const Extent&) const = default;
 };
-Extent extent_of(const Operand& operand);
+INGOT_API Extent extent_of(const Operand& operand);
 
 /// Element-wise instructions on tiles that stay in the first cache.
 struct Chain {
@@ -129,7 +133,7 @@ struct Record {
   int64_t scratch_offset = 0, scratch_bytes = 0;  // of the arena, shared by the team
   double flops = 0, bytes = 0, cost_ns = 0;
 
-  const char* kind_name() const;
+  INGOT_API const char* kind_name() const;
 };
 
 /// A value in the arena, for describe() and pictures.
@@ -177,11 +181,42 @@ struct Program {
   std::shared_ptr<const void> owner;  // of the attributes: the graph that the program was made from, or a file's
 };
 
+/// A stretch of host memory, kept alive by the tensors that look at it.
+struct Block {
+  std::byte* base = nullptr;
+  size_t bytes = 0;
+  std::vector<Tensor> keep;
+};
+
+/// The elements that a Program refers to and that exist before it runs: memory of the user's, and constants.
+struct Memory {
+  std::vector<Block> slabs, constants;  // in the order of the Program's
+
+  const Block& of(const Operand& o) const {
+    return (o.space == Space::kBound ? slabs : constants)[static_cast<size_t>(o.index)];
+  }
+  std::byte* address(const Operand& o) const { return of(o).base + o.offset; }
+};
+
+/// What a record of kind kLoop does besides its operands: start values, what else the body reads, results, rounds.
+struct Loop {
+  LoopOptions::Stop stop = LoopOptions::Stop::kEqual;
+  bool must_stop = true;
+  double epsilon = 0;
+  int64_t most = 0;
+  Program body;   // its inputs are the values carried, then what else it reads; its results are the new values
+  Memory memory;  // of the body's constants
+};
+
+/// What a plan is made of.
+INGOT_API const Program& program_of(const Plan& plan);
+INGOT_API const Memory& memory_of(const Plan& plan);
+
 /// Which result has that name; an Error that lists the names if none has.
 size_t output_index(const Program& program, std::string_view name);
 
 /// "axis=1, eps=1e-05": the constants of a call.
-std::string attrs_text(const Attrs& attrs);
+INGOT_API std::string attrs_text(const Attrs& attrs);
 std::string number_text(double value);
 
 }  // namespace ingot::graph
