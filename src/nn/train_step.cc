@@ -48,6 +48,7 @@ void TrainStep::compile_for(const PlanFunction& losses, const std::vector<InputS
     with_roles.names.push_back({"lr", u->lr_tensor_});
     with_roles.names.push_back({"step", u->step_tensor_});
   }
+  with_roles.names.push_back({"seed", first().seed_tensor_});
   // All gradients are recorded before the first update: they see the parameters as they were.
   const auto step = [&](std::span<const Tensor> in) {
     const nn::RandomScope random(first().seed_tensor_);
