@@ -1,3 +1,4 @@
-// Models and plans in the forms of others. A library of its own: link ingot::exchange.
+// Models and plans in the forms of others: ONNX files, C.
 #pragma once
-#include "ingot/exchange/onnx.h"
+#include "ingot/exchange/c_source.h"  // IWYU pragma: export
+#include "ingot/exchange/onnx.h"      // IWYU pragma: export
