@@ -1,0 +1,118 @@
+// A plan as C: what the text says, before any compiler sees it.
+#include "ingot/exchange/c_source.h"
+
+#include <gtest/gtest.h>
+
+#include "ingot/nn/layers.h"
+#include "ingot/nn/train_step.h"
+#include "ingot/ops/map.h"
+#include "ingot/ops/ops.h"
+#include "tests/error_of.h"
+
+namespace ingot::exchange {
+namespace {
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+Plan layer_plan(bool frozen, const std::string& name = "net", const std::string& input = "x") {
+  const Tensor w = ones({3, 4}), b = ones({3});
+  return compile([&](const Tensor& x) { return relu(linear(x, w, b)); }, {{{2, 4}, kF32, input}},
+                 {.name = name, .frozen = frozen});
+}
+
+TEST(CSource, DeclaresARunOfContiguousTensors) {
+  const CSource c = to_c(layer_plan(true));
+  EXPECT_EQ(c.name, "net");
+  EXPECT_TRUE(says(c.header, "int net_run(const float *x, float *output_0);")) << c.header;
+  EXPECT_TRUE(says(c.header, "x  input f32 [2, 4]")) << c.header;
+  EXPECT_TRUE(says(c.header, "#define NET_ARENA_BYTES 0")) << c.header;
+  EXPECT_TRUE(c.weights.empty());
+  EXPECT_EQ(c.state, 0u);
+  EXPECT_EQ(c.constants, sizeof(float) * (3 * 4 + 3));
+}
+
+// Frozen weights are constants; others may change between runs, as they may for the plan.
+TEST(CSource, WeightsAreConstantIfThePlanIsFrozen) {
+  const CSource frozen = to_c(layer_plan(true)), free = to_c(layer_plan(false));
+  EXPECT_TRUE(says(frozen.source, "static const float w_1[12]")) << frozen.source;
+  EXPECT_FALSE(says(frozen.header, "extern")) << frozen.header;
+  EXPECT_TRUE(says(free.header, "extern float net_tensor[12];")) << free.header;
+  EXPECT_EQ(free.state, sizeof(float) * (3 * 4 + 3));
+}
+
+TEST(CSource, WeightsMayLieInAFileOfTheirOwn) {
+  const CSource c = to_c(layer_plan(true), {.weights_apart = true});
+  EXPECT_TRUE(says(c.weights, "const float net_w1[12] = {")) << c.weights;
+  EXPECT_TRUE(says(c.header, "extern const float net_w1[12];")) << c.header;
+  EXPECT_FALSE(says(c.source, "1.0f, 1.0f")) << c.source;
+}
+
+TEST(CSource, MemoryMayBeTheCallers) {
+  const CSource c = to_c(layer_plan(false), {.own_memory = false});
+  EXPECT_TRUE(says(c.header, "int net_run(const net_memory *memory, const float *x, float *output_0);")) << c.header;
+  EXPECT_TRUE(says(c.header, "void net_start(const net_memory *memory);")) << c.header;
+  EXPECT_TRUE(says(c.source, "memory->tensor[i] = w_1[i];")) << c.source;
+}
+
+TEST(CSource, NamesBecomeNamesOfC) {
+  const auto names = [](const std::string& plan, const std::string& input) {
+    return to_c(layer_plan(true, plan, input)).header;
+  };
+  EXPECT_TRUE(says(names("int", "while"), "int int__run(const float *while_, "));
+  EXPECT_TRUE(says(names("my net/2", "a b*/c"), "int my_net_2_run(const float *a_b__c, "));
+  EXPECT_TRUE(says(names("", "__x"), "int plan_run(const float *x, "));
+  EXPECT_TRUE(says(names("7up", "9"), "int plan_7up_run(const float *input_0_9, "));
+  EXPECT_TRUE(says(names("net", "product_1"), "const float *product_1_, "));
+  EXPECT_TRUE(says(names("net", "class"), "const float *class_, "));  // headers are read by C++, too
+  EXPECT_TRUE(says(names("net", "naïve"), "const float *na__ve, "));
+  const Plan same =
+      compile([](const Tensor& a, const Tensor& b) { return a + b; }, {{{2}, kF32, "x"}, {{2}, kF32, "x"}});
+  EXPECT_TRUE(says(to_c(same).header, "plan_run(const float *x, const float *x_2_, "));
+  EXPECT_FALSE(says(names("*/ \n int main", "x").substr(3, 60), "*/ int")) << names("*/ \n int main", "x");
+}
+
+TEST(CSource, StepsThatDoTheSameShareAFunction) {
+  const Plan plan = compile([](const Tensor& x, const Tensor& a, const Tensor& b,
+                               const Tensor& c) { return matmul(matmul(matmul(x, a), b), c); },
+                            {{5, 6}, {6, 6}, {6, 6}, {6, 6}});
+  const CSource c = to_c(plan);
+  EXPECT_TRUE(says(c.source, "static void product_1("));
+  EXPECT_FALSE(says(c.source, "product_2")) << c.source;
+}
+
+TEST(CSource, UsesMathOnlyIfItMustAndOnlyIfItMay) {
+  const Plan plan = compile([](const Tensor& x) { return exp(x); }, {{4}});
+  EXPECT_TRUE(says(to_c(plan).source, "#include <math.h>"));
+  EXPECT_FALSE(says(to_c(layer_plan(true)).source, "#include <math.h>"));
+  EXPECT_FALSE(says(to_c(plan, {.math = false}).source, "#include <math.h>"));
+}
+
+TEST(CSource, TemporariesLieWhereThePlanHasThem) {
+  nn::Sequential net{nn::Linear(20, 30), nn::Tanh(), nn::Linear(30, 10)};
+  auto step = nn::train_step(net, nn::cross_entropy, optim::Adam{}, {{8, 20}, {8}});
+  const CSource c = to_c(step.plan(), {.name = "step"});
+  const PlanBytes bytes = step.plan().bytes();
+  EXPECT_EQ(c.arena, bytes.arena);
+  EXPECT_EQ(c.state, bytes.parameters + bytes.gradients + bytes.state + bytes.bound);
+  EXPECT_TRUE(says(c.header, "extern float step_parameters[")) << c.header;
+  EXPECT_TRUE(says(c.header, "extern float step_lr[1];")) << c.header;
+  EXPECT_TRUE(says(c.header, "extern int64_t step_step[1];")) << c.header;
+  EXPECT_TRUE(says(c.header, "0.weight at 0")) << c.header;
+}
+
+TEST(CSource, RefusesOpsWithoutAFormAllAtOnce) {
+  const Plan plan = compile(
+      [](const Tensor& x) {
+        const auto twice = [](double v) { return 2 * v; };
+        return map(twice, map(twice, x));
+      },
+      {{3, 4}}, {.name = "own"});
+  EXPECT_REFUSED(to_c(plan), "to_c: own has steps that have no form in C: map (2 times)");
+}
+
+TEST(CSource, WritesItsFilesOrSaysWhyNot) {
+  EXPECT_REFUSED(to_c(layer_plan(true)).write("/proc/nowhere"), "to_c: cannot make the folder");
+}
+
+}  // namespace
+}  // namespace ingot::exchange
