@@ -62,7 +62,8 @@ TEST_F(LogicRecipes, ReachWhatTheySay) {
   EXPECT_GT(satisfaction("gnn"), 0.7);
   EXPECT_GT(satisfaction("family"), 0.85);
   const std::string page = io::read_file(path("smokers") + "/report.html");
-  for (const char* words : {"forall x, y where known(x, y)", "Spreads", "cancer (learned)", "0.9", "#7a5af5"})
+  for (const char* words :
+       {"forall x, y where known(x, y)", "Spreads", "cancer (learned)", "least true for", "0.9", "#7a5af5"})
     EXPECT_NE(page.find(words), std::string::npos) << words;
 }
 
@@ -119,6 +120,9 @@ TEST_F(LogicRecipes, RefuseWhatMakesNoSenseAndLeaveNoFolder) {
   expect("[theory]\nprogram = \"rel p. p. assert p.\"\n", "nothing to train");
   expect("[theory]\nprogram = \"param rel p.\"\n", "nothing is asserted");
   expect("[theory]\n", "\"program\" here or a \"file\"");
+  expect("[theory]\nprogram = \"param rel p. assert p.\"\nsemantics = \"godle\"\n", "did you mean \"godel\"");
+  expect("[theory]\nfacts = \"/nowhere\"\nprogram = 'domain d = \"p.csv\". param rel p(d). assert forall x: p(x).'\n",
+         "/nowhere/p.csv");
   expect("[theory]\nfile = \"/nowhere.theory\"\n", "nowhere.theory");
   expect("[theory]\nprogram = \"domain s: 2. tensor x[s]. neural p(s) = net(x). assert forall a: p(a).\"\n",
          "handed over in C++");

@@ -137,6 +137,7 @@ int run_theory(const TheoryJob& job) {
   std::vector<std::string> questions = theory.questions();
   questions.insert(questions.end(), job.queries.begin(), job.queries.end());
   std::vector<Answers> answers;
+  answers.reserve(questions.size());
   for (const std::string& q : questions) answers.push_back(ask(theory, q));
   if (job.json) {
     fmt::print("{}", json_of(theory, results, answers));

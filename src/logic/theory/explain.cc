@@ -415,6 +415,7 @@ class Explanation {
       for (size_t i = bound.size(); i-- > 0; rest /= truths.size(static_cast<int64_t>(i)))
         values[static_cast<size_t>(bound[i])] = rest % truths.size(static_cast<int64_t>(i));
       std::vector<std::string> words;
+      words.reserve(bound.size());
       for (const int v : bound)
         words.push_back(s.variables[static_cast<size_t>(v)].name + " = " + FormulaText(unit_, s, values).variable(v));
       text += "  " + padded(number_text(truths.data<double>()[order[k]]), 9) + join(words) + "\n";

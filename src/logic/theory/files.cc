@@ -161,12 +161,12 @@ void read_elements(const TheoryUnit& unit, TheoryTensor& t) {
     throw Error(ErrorKind::kShape, "facts: " + path + " has " + to_string(given.shape()) + ", and " +
                                        in_quotes(t.name) + " is " + to_string(t.elements.shape()));
   const Tensor values = contiguous(to(given, kF64));
-  for (int64_t i = 0; i < values.numel(); i++)
-    put(t.elements, i,
-        stored_value(unit, t, values.data<double>() + i, [&](const std::string& what, const std::string&) {
-          throw Error(ErrorKind::kFile, "facts: " + path + ": " + what + " (element " + std::to_string(i) + " of " +
-                                            in_quotes(t.name) + ")");
-        }));
+  int64_t i = 0;
+  const Complaint wrong = [&](const std::string& what, const std::string&) {
+    throw Error(ErrorKind::kFile, formatted("facts: %s: %s (element %lld of %s)", path.c_str(), what.c_str(),
+                                            static_cast<long long>(i), in_quotes(t.name).c_str()));
+  };
+  for (; i < values.numel(); i++) put(t.elements, i, stored_value(unit, t, values.data<double>() + i, wrong));
 }
 
 void write_elements(const TheoryUnit& unit, const TheoryTensor& t, const Tensor& elements, const std::string& path) {
