@@ -245,6 +245,7 @@ Chances::Function Chances::function(const std::vector<std::pair<int, std::vector
 
 std::vector<double> Chances::probabilities(int relation, const std::vector<std::vector<Value>>& facts) {
   std::vector<size_t> goals;
+  goals.reserve(facts.size());
   for (const auto& fact : facts) goals.push_back(grounding_.node(relation, fact));
   ground(goals);
   solve();

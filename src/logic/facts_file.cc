@@ -119,6 +119,19 @@ class Reader {
     return end;
   }
 
+  // Bytes of a line, the longest of some places: what is expected of the rest is no more than there is.
+  double line_length(size_t size) const {
+    constexpr size_t kSample = 1 << 14;
+    double longest = 0;
+    for (const size_t at : {size_t{0}, size / 2, size - std::min(size, kSample)}) {
+      const char *begin = at_ + at, *end = begin + std::min(kSample, size - at);
+      const auto lines = std::count(begin, end, '\n');
+      longest =
+          std::max(longest, static_cast<double>(end - begin) / static_cast<double>(std::max<ptrdiff_t>(lines, 1)));
+    }
+    return longest;
+  }
+
   // Workers take a part of the file each.
   void read_plain() {
     const auto size = static_cast<size_t>(end_ - at_);
@@ -134,7 +147,16 @@ class Reader {
     std::vector<std::vector<uint32_t>> read(parts);
     std::vector<const char*> stopped(parts);
     std::deque<Held> held;
-    for (size_t i = 0; i < parts; i++) held.emplace_back(into_.meter());
+    const double words = static_cast<double>(into_.arity()) / line_length(size);  // in a byte
+    for (size_t i = 0; i < parts; i++) {
+      held.emplace_back(into_.meter());
+      if (!wide) continue;
+      // The first part takes the others in when all are read.
+      const auto bytes = static_cast<double>(i == 0 ? size : static_cast<size_t>(begins[i + 1] - begins[i]));
+      const auto expected = static_cast<size_t>(words * bytes);
+      held.back().grow_to(expected * 4);
+      read[i].reserve(expected);
+    }
     in_shards(wide, [&](const Team& team) {
       for (auto i = static_cast<size_t>(team.rank()); i < parts; i += static_cast<size_t>(team.size()))
         stopped[i] = numbers(begins[i], begins[i + 1], read[i], held[i]);

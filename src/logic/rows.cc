@@ -205,34 +205,68 @@ void Rows::set_row(uint32_t x, const uint64_t* words, uint32_t word_count, uint3
   rows_[x].assign_words(words, word_count, count, meter_);
 }
 
-void Rows::assign(std::vector<uint32_t>& pairs) {
-  const size_t n = pairs.size() / 2;
+namespace {
+
+// What a part of a list of pairs is like.
+struct Looked {
   uint32_t largest = 0, top = 0;
   bool sorted = true;
-  for (size_t i = 0; i < n; i++) {
-    largest = std::max(largest, pairs[2 * i]);
-    top = std::max(top, pairs[2 * i + 1]);
-    sorted = sorted && (i == 0 || pairs[2 * i - 2] < pairs[2 * i] ||
-                        (pairs[2 * i - 2] == pairs[2 * i] && pairs[2 * i - 1] < pairs[2 * i + 1]));
+};
+
+Looked look_at(const std::vector<uint32_t>& pairs, size_t first, size_t last) {
+  Looked l;
+  for (size_t i = first; i < last; i++) {
+    l.largest = std::max(l.largest, pairs[2 * i]);
+    l.top = std::max(l.top, pairs[2 * i + 1]);
+    l.sorted = l.sorted && (i == 0 || pairs[2 * i - 2] < pairs[2 * i] ||
+                            (pairs[2 * i - 2] == pairs[2 * i] && pairs[2 * i - 1] < pairs[2 * i + 1]));
   }
+  return l;
+}
+
+}  // namespace
+
+void Rows::assign(std::vector<uint32_t>& pairs) {
+  const size_t n = pairs.size() / 2;
   if (n == 0) return;
+  const bool many = n >= kManyPairs;
+  const auto share = [n](const Team& team) {
+    const auto [first, last] = team.share(static_cast<int64_t>(n));
+    return std::pair(static_cast<size_t>(first), static_cast<size_t>(last));
+  };
+  std::vector<Looked> parts(many ? static_cast<size_t>(threads()) : 1);
+  in_shards(many, [&](const Team& team) {
+    const auto [first, last] = share(team);
+    parts[static_cast<size_t>(team.rank())] = look_at(pairs, first, last);
+  });
+  uint32_t largest = 0, top = 0;
+  bool sorted = true;
+  for (const Looked& l : parts)
+    largest = std::max(largest, l.largest), top = std::max(top, l.top), sorted = sorted && l.sorted;
   meter_.take(n * 4);
   std::vector<size_t> begin(size_t{largest} + 2, 0);
-  std::vector<uint32_t> ys(n);
-  for (size_t i = 0; i < n; i++) begin[pairs[2 * i] + size_t{1}]++;
-  for (size_t x = 0; x <= largest; x++) begin[x + 1] += begin[x];
+  const std::unique_ptr<uint32_t[]> ys(new uint32_t[n]);  // which workers touch first
   if (sorted) {
-    for (size_t i = 0; i < n; i++) ys[i] = pairs[2 * i + 1];
+    in_shards(many, [&](const Team& team) {
+      const auto [first, last] = share(team);
+      for (size_t i = first; i < last; i++) {
+        ys[i] = pairs[2 * i + 1];
+        for (size_t x = i == 0 ? 0 : pairs[2 * i - 2] + size_t{1}; x <= pairs[2 * i]; x++) begin[x] = i;
+      }
+    });
+    begin[largest + size_t{1}] = n;
   } else {
+    for (size_t i = 0; i < n; i++) begin[pairs[2 * i] + size_t{1}]++;
+    for (size_t x = 0; x <= largest; x++) begin[x + 1] += begin[x];
     std::vector<size_t> at(begin.begin(), begin.end() - 1);
     for (size_t i = 0; i < n; i++) ys[at[pairs[2 * i]]++] = pairs[2 * i + 1];
   }
   pairs = {};
   reach(largest);
   top_ = std::max(top_, top);
-  in_shards(n >= kManyPairs, [&](const Team& team) {
+  in_shards(many, [&](const Team& team) {
     for (uint32_t x = 0; x <= largest; x++) {
-      uint32_t *first = ys.data() + begin[x], *last = ys.data() + begin[x + size_t{1}];
+      uint32_t *first = ys.get() + begin[x], *last = ys.get() + begin[x + size_t{1}];
       if (first == last || (team.size() > 1 && shard_of(x, team.size()) != team.rank())) continue;
       if (!sorted) {
         std::sort(first, last);
