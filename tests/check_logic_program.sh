@@ -111,6 +111,35 @@ expect 'ancestor(ann, cid)   1   by line 4
 │  └─ parent(ann, bob)   1   given
 └─ parent(bob, cid)   1   given' "$ingot" logic explain "$work/family.theory" 'ancestor(ann, cid)' -F "$work"
 exits 4 "$ingot" logic run "$work/family.theory" -F /nowhere
+
+# Samples of a batch: rounds of a game, from NumPy.
+python3 - "$work/games.npz" <<'PY'
+import random, struct, sys, zipfile
+random.seed(1)
+wins = {(0, 2), (0, 3), (1, 0), (1, 4), (2, 1), (2, 3), (3, 1), (3, 4), (4, 0), (4, 2)}
+n = 200
+first, second, score = [0.0] * (n * 15), [0.0] * (n * 15), [0.0] * (n * 4)
+for m in range(n):
+    won = 0
+    for r in range(3):
+        a, b = random.randrange(5), random.randrange(5)
+        first[m * 15 + r * 5 + a] = second[m * 15 + r * 5 + b] = 1.0
+        won += (a, b) in wins
+    score[m * 4 + won] = 1.0
+def npy(values, shape):
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }" % (shape,)
+    head += " " * ((64 - (len(head) + 11) % 64) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<%df" % len(values), *values)
+with zipfile.ZipFile(sys.argv[1], "w") as z:
+    for name, values, shape in ("first", first, (n, 3, 5)), ("second", second, (n, 3, 5)), ("score", score, (n, 4)):
+        z.writestr(name + ".npy", npy(values, shape))
+PY
+"$ingot" logic learn game.theory --batch "$work/games.npz" --steps 200 --lr 0.1 --query 'beats(rock, scissors)' --query 'won(m, 0)' \
+  --explain 'right(5)' >"$work/shown" || fail "game.theory: $(cat "$work/shown")"
+grep -q 'beats(rock, scissors)?  0.9' "$work/shown" || fail "the game was not learned: $(cat "$work/shown")"
+grep -q '  m = 199' "$work/shown" || fail "no answer for each sample: $(cat "$work/shown")"
+grep -q 'score(5, .) *1 *in the batch' "$work/shown" || fail "no proof of a sample: $(cat "$work/shown")"
+exits 2 "$ingot" logic run family.rules --batch "$work/games.npz"
 printf 'ann;bob\n' >"$work/parents.csv"
 mentions 'parents.csv:1: there is no column 2' "$ingot" logic run "$work/family.theory" -F "$work"
 exits 2 "$ingot" logic run family.rules --semantics godel

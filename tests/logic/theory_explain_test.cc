@@ -115,6 +115,8 @@ TEST(TheoryExplain, NamesWhereTruthsComeFrom) {
   for (const char* line : {"says(0, yes)   0.5   said by network \"net\"", "odd(yes)   0.9526   learned",
                            "e[yes]   0.9074   computed in line 2", "seen(0)   0.75   in the batch"})
     EXPECT_NE(r.find(line), std::string::npos) << r;
+  EXPECT_EQ(t.explain("r(1)", b).substr(0, 12), "r(1)   0.324");
+  EXPECT_REFUSED(t.explain("r(2)", b), "2");
   EXPECT_EQ(t.explain("both", b), "both   0.125   by line 3\n├─ first   0.5   given\n└─ second   0.25   given\n");
   EXPECT_REFUSED(t.explain("r(a)"), "which is an input");
 }

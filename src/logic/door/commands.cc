@@ -18,7 +18,7 @@ namespace {
 using recipe::Command;
 
 struct Options {
-  std::string file, fact, facts = ".", output, memory, semantics, load;
+  std::string file, fact, facts = ".", output, memory, semantics, load, batch;
   std::vector<std::string> queries, without;
   int proofs = -1;
   bool profile = false, json = false, plan = false;
@@ -51,6 +51,7 @@ int proofs_of(const Options& o) {
 
 RunOptions run_options(const Options& o) {
   if (!o.load.empty()) throw Error("logic: --load is for theories — exact rules have nothing that is learned");
+  if (!o.batch.empty()) throw Error("logic: --batch is for theories — facts of exact rules come from -F");
   return {.facts = o.facts,
           .output = o.output.empty() ? "." : o.output,
           .memory_limit = bytes_of(o.memory),
@@ -112,7 +113,7 @@ TheoryJob theory_job(const Options& o) {
     throw Error("logic: " + std::string(odd) + " is for exact rules, and " + in_quotes(o.file) + " is a theory");
   TheoryJob job;
   job.file = o.file, job.folder = o.facts, job.output = o.output;
-  job.semantics = o.semantics, job.load = o.load, job.queries = o.queries;
+  job.semantics = o.semantics, job.load = o.load, job.batch = o.batch, job.queries = o.queries;
   job.json = o.json, job.plan = o.plan, job.profile = o.profile;
   return job;
 }
@@ -163,7 +164,11 @@ std::vector<recipe::Option> common_options(const std::shared_ptr<Options>& o) {
            .target = &o->semantics,
            .about = "in place of the program's: exact, 'proofs 20'; of a theory: godel, 'ltn 4', …",
            .type = "NAME"},
-          {.name = "--load", .target = &o->load, .about = "of a theory: the tables that were learned", .type = "FILE"}};
+          {.name = "--load", .target = &o->load, .about = "of a theory: the tables that were learned", .type = "FILE"},
+          {.name = "--batch",
+           .target = &o->batch,
+           .about = "of a theory: the tensors that it calls input (.safetensors, .npz)",
+           .type = "FILE"}};
 }
 
 Command run_command() {

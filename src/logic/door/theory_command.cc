@@ -29,18 +29,28 @@ struct Answers {
   Tensor truths;  // f64
 };
 
-Answers ask(const Theory& theory, std::string question) {
+Answers ask(const Theory& theory, std::string question, const data::Batch& batch) {
   while (question.ends_with('?') || question.ends_with('.')) question.pop_back();
-  return {question, theory.variables_of(question), contiguous(to(theory.ask(question), kF64))};
+  return {question, theory.variables_of(question), contiguous(to(theory.ask(question, batch), kF64))};
 }
 
-// The values of the variables in row i; what has no domain is a number.
+data::Batch batch_of(const TheoryJob& job) {
+  data::Batch batch;
+  if (job.batch.empty()) return batch;
+  const std::vector<NamedTensor> tensors =
+      job.batch.ends_with(".npz") ? io::load_npz(job.batch) : io::load_safetensors(job.batch).tensors;
+  for (const NamedTensor& t : tensors) batch.set(t.name, t.tensor);
+  return batch;
+}
+
+// The values of the variables in row i; what has no named members is a number.
 std::vector<std::string> row_of(const Theory& theory, const Answers& a, int64_t i) {
   std::vector<std::string> row(a.variables.size());
   for (size_t v = row.size(); v-- > 0;) {
     const int64_t size = a.truths.size(static_cast<int64_t>(v)), value = i % size;
     const std::string& domain = a.variables[v].second;
-    row[v] = domain.empty() ? std::to_string(value) : theory.members(domain)[static_cast<size_t>(value)];
+    const auto members = domain.empty() ? std::vector<std::string>() : theory.members(domain);
+    row[v] = members.empty() ? std::to_string(value) : members[static_cast<size_t>(value)];
     i /= size;
   }
   return row;
@@ -102,23 +112,23 @@ Theory theory_of(const TheoryJob& job) {
 }
 
 // The plan of everything that is printed.
-Plan plan_of(const Theory& theory, std::span<const Answers> answers) {
+Plan plan_of(const Theory& theory, std::span<const Answers> answers, const data::Batch& batch) {
   return compile(
       [&] {
         std::vector<NamedTensor> all;
-        if (!theory.assertions().empty()) all = theory.results();
-        for (const Answers& a : answers) all.push_back({a.question, theory.ask(a.question)});
+        if (!theory.assertions().empty()) all = theory.results(batch);
+        for (const Answers& a : answers) all.push_back({a.question, theory.ask(a.question, batch)});
         if (all.empty())
-          for (const std::string& name : theory.names()) all.push_back({name, theory(name)});
+          for (const std::string& name : theory.names()) all.push_back({name, theory(name, batch)});
         return all;
       },
       {}, {.name = "theory"});
 }
 
-void train(Theory& theory, const TheoryJob& job) {
+void train(Theory& theory, const TheoryJob& job, const data::Batch& batch) {
   if (theory.parameter_count() == 0 || theory.assertions().empty()) return;
-  auto step = nn::train_step(theory, [&] { return theory.results(); }, optim::Adam{.lr = static_cast<float>(job.lr)},
-                             {}, {.name = "theory"});
+  auto step = nn::train_step(theory, [&] { return theory.results(batch); },
+                             optim::Adam{.lr = static_cast<float>(job.lr)}, {}, {.name = "theory"});
   for (int64_t i = 0; i < job.steps; i++)
     if (!(step() < 1e30f))
       throw Error(ErrorKind::kNumeric, fmt::format("logic: the loss is no number after step {} — lower --lr", i + 1));
@@ -131,39 +141,40 @@ bool is_theory(const std::string& path) { return path.ends_with(".theory"); }
 int run_theory(const TheoryJob& job) {
   const nn::SeedScope seed(job.seed);
   Theory theory = theory_of(job);
-  if (job.steps > 0) train(theory, job);
+  const data::Batch batch = batch_of(job);
+  if (job.steps > 0) train(theory, job, batch);
   std::vector<NamedTensor> results;
-  if (!theory.assertions().empty()) results = theory.results();
+  if (!theory.assertions().empty()) results = theory.results(batch);
   std::vector<std::string> questions = theory.questions();
   questions.insert(questions.end(), job.queries.begin(), job.queries.end());
   std::vector<Answers> answers;
   answers.reserve(questions.size());
-  for (const std::string& q : questions) answers.push_back(ask(theory, q));
+  for (const std::string& q : questions) answers.push_back(ask(theory, q, batch));
   if (job.json) {
     fmt::print("{}", json_of(theory, results, answers));
   } else {
     for (size_t i = 1; i < results.size(); i++)
       fmt::print("{:.4f}  {}\n", results[i].tensor.item<double>(), printable(results[i].name));
     for (const Answers& a : answers) fmt::print("{}", printable_lines(answer_text(theory, a)));
-    for (const std::string& what : job.explain) fmt::print("{}", printable_lines(theory.explain(what)));
+    for (const std::string& what : job.explain) fmt::print("{}", printable_lines(theory.explain(what, batch)));
     if (results.empty() && answers.empty() && job.explain.empty())
       fmt::print("{}: {}\nnothing is asserted, and nothing asked — ask with --query\n",
                  counted(std::ssize(theory.names()), "relation"), printable(join(theory.names())));
     if (job.plan || job.profile) {
-      Plan plan = plan_of(theory, answers);
+      Plan plan = plan_of(theory, answers, batch);
       if (job.plan) fmt::print("{}", plan.describe());
       if (job.profile) fmt::print("{}", plan.profile().table());
     }
   }
   if (job.output == "-") throw Error("logic: what a theory calls output goes to files — give -D a folder");
   if (!job.save.empty()) io::save_safetensors(job.save, theory.state_dict());
-  theory.write(job.output.empty() ? "." : job.output);
+  theory.write(job.output.empty() ? "." : job.output, batch);
   return 0;
 }
 
 int explain_theory(const TheoryJob& job, const std::string& what) {
   const nn::SeedScope seed(job.seed);
-  fmt::print("{}", printable_lines(theory_of(job).explain(what)));
+  fmt::print("{}", printable_lines(theory_of(job).explain(what, batch_of(job))));
   return 0;
 }
 
@@ -209,6 +220,10 @@ Command learn_command() {
        .type = "NAME"},
       {.name = "--query", .target = &o->queries, .about = "ask this, too: 'smokes(x)'", .type = "QUESTION"},
       {.name = "--explain", .target = &o->explain, .about = "a fact, or an assertion by its name: why", .type = "WHAT"},
+      {.name = "--batch",
+       .target = &o->batch,
+       .about = "the tensors that it calls input, all samples (.safetensors, .npz)",
+       .type = "FILE"},
       {.name = "--load", .target = &o->load, .about = "begin with these tables (.safetensors)", .type = "FILE"},
       {.name = "--save", .target = &o->save, .about = "write what was learned (.safetensors)", .type = "FILE"},
       {.name = "--plan", .target = &o->plan, .about = "the plan of what is printed"},

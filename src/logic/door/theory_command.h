@@ -13,6 +13,7 @@ bool is_theory(const std::string& path);
 /// What is wanted of a theory from a file.
 struct TheoryJob {
   std::string file, folder = ".", output, semantics;
+  std::string batch;       // a file of the tensors that the program calls input
   std::string load, save;  // tables that are learned
   std::vector<std::string> queries, explain;
   int64_t steps = 0, seed = 1;

@@ -108,6 +108,8 @@ class StatementCheck {
       p.kind = Kind::kNumber;
       p.number = static_cast<double>(value);
     } else if (size == kBatch) {
+      const bool sample = s_.kind == Statement::Kind::kAsk && p.number == std::floor(p.number) && p.number >= 0;
+      if (sample) return;  // a question comes with its batch, which knows whether there is such a one
       fail(p.at, "a constant where " + in_quotes(relation) + " has " + unit_.text_of(axis),
            "how large the batch is, is known when it is there");
     } else if (p.number != std::floor(p.number) || p.number < 0 || p.number >= static_cast<double>(size)) {
