@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "ingot/exchange/onnx.h"
 #include "ingot/io/io.h"
@@ -47,6 +48,19 @@ TEST_P(OnnxFromPyTorch, KeepsItsWeightsInAState) {
   EXPECT_GT(distance(Session(other)(data["x0"]), data["y0"]), 1e-3);
   other.load_state_dict(io::load_safetensors(path).tensors);
   EXPECT_LT(distance(Session(other)(data["x0"]), data["y0"]), 1e-5);
+}
+
+TEST_P(OnnxFromPyTorch, RunsWhatExportersTookApartAsOneOp) {
+  const std::map<std::string, std::vector<std::string>> whole = {{"encoder", {"gelu_erf", "layer_norm"}},
+                                                                 {"unet", {"silu"}}};
+  Session session(model);
+  const Tensor* const list[] = {&data["x0"]};
+  const std::string plan = session.plan_for(list)->dump();
+  if (const auto ops = whole.find(GetParam()); ops != whole.end())
+    for (const std::string& op : ops->second) EXPECT_NE(plan.find(op), std::string::npos) << op << " in\n" << plan;
+  for (const char* part :
+       {"erf+", "sigmoid+", "subtract", "reciprocal", "sqrt"})  // batch norms are in the convolutions
+    EXPECT_EQ(plan.find(part), std::string::npos) << part << " in\n" << plan;
 }
 
 TEST_P(OnnxFromPyTorch, TakesOtherBatches) {

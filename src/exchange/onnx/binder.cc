@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "exchange/onnx/elementwise.h"
+#include "exchange/onnx/patterns.h"
 #include "ingot/base/error.h"
 #include "ingot/base/text.h"
 #include "ingot/graph/eager.h"
@@ -59,7 +60,7 @@ void run_own_op(Use& u) {
   for (const Tensor& t : inputs) list.push_back(&t);
   std::vector<Tensor> results(static_cast<size_t>(output_count(op)));
   call(op, list, attrs, results);
-  for (const Tensor& t : results) u.out(t, type_of(t.dtype()));
+  for (const Tensor& t : results) u.out(t, carrier(u.type()) == t.dtype() ? u.type() : type_of(t.dtype()));
 }
 
 }  // namespace
@@ -75,11 +76,13 @@ const Op* find_own_op(const Node& node) {
 }
 
 Binder::Binder(const File& file, const Weights& weights, const BinderOptions& options)
-    : file_(file), weights_(weights), options_(options), capturing_(ingot::capturing()) {}
+    : file_(file), weights_(weights), options_(options), capturing_(ingot::capturing()) {
+  if (options.frozen && !options.as_written) norm_after_ = norms_after_convolutions(file.graph);
+}
 
 Value Binder::literal(const Literal& literal) const {
   if (const auto found = weights_.find(&literal); found != weights_.end())
-    return {found->second, literal.type, !capturing_, 0};
+    return {found->second, literal.type, !capturing_ || options_.frozen, 0};
   return {literal.tensor, literal.type, true, 0};
 }
 
@@ -159,9 +162,27 @@ void Binder::run_nodes(const std::vector<Node>& nodes, const std::map<std::strin
   }
 }
 
+// With the norm in its weights, a convolution makes what the norm would have made.
+bool Binder::take_over_norm(const Node& node, std::vector<Value>& inputs) {
+  const auto found = norm_after_.find(&node);
+  if (found == norm_after_.end()) return false;
+  std::vector<Value> norm(1);
+  for (size_t i = 1; i < 5; i++) {
+    const Value* const made = find(found->second->inputs[i]);
+    if (made == nullptr) return false;  // later
+    norm.push_back(*made);
+  }
+  const Attribute* const eps = found->second->find("epsilon");
+  if (!fold_norm(inputs, norm, eps == nullptr ? 1e-5 : eps->real)) return false;
+  done_.insert(found->second);
+  return true;
+}
+
 void Binder::run_node(const Node& node, const std::map<std::string, int64_t>& opsets) {
+  if (done_.erase(&node) > 0) return;
   std::vector<Value> inputs;
   for (const std::string& in : node.inputs) inputs.push_back(value(in));
+  const bool with_norm = take_over_norm(node, inputs);
   std::vector<Value> results;
   const auto own = find_own_op(node);
   const auto function =
@@ -187,6 +208,7 @@ void Binder::run_node(const Node& node, const std::map<std::string, int64_t>& op
     }
     results = std::move(use.results);
   }
+  if (with_norm) frames_.back().values[norm_after_.at(&node)->outputs[0]] = results.at(0);
   for (size_t i = 0; i < node.outputs.size(); i++) {
     if (node.outputs[i].empty()) continue;
     if (i >= results.size()) throw Error("result " + std::to_string(i) + " is not supported");

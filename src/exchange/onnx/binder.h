@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "exchange/onnx/use.h"
@@ -14,6 +15,7 @@ namespace ingot::onnx {
 struct BinderOptions {
   bool training = false;    // batch norm and dropout train
   bool as_written = false;  // … or do what their attributes say
+  bool frozen = false;      // weights keep the elements they have: what follows from them alone is computed at once
 };
 
 class Binder {
@@ -43,6 +45,7 @@ class Binder {
     std::unordered_map<std::string, const Literal*> literals;
   };
   void run_nodes(const std::vector<Node>& nodes, const std::map<std::string, int64_t>& opsets);
+  bool take_over_norm(const Node& node, std::vector<Value>& inputs);
   void run_node(const Node& node, const std::map<std::string, int64_t>& opsets);
   std::vector<Value> run_function(const Function& f, const Node& node, std::vector<Value> inputs);
   const Value* find(const std::string& name);
@@ -53,6 +56,8 @@ class Binder {
   BinderOptions options_;
   bool capturing_;
   std::vector<Frame> frames_;
+  std::unordered_map<const Node*, const Node*> norm_after_;  // a convolution that takes the norm after it over
+  std::unordered_set<const Node*> done_;                     // such norms, until it is their turn
   int64_t nodes_run_ = 0;
 };
 

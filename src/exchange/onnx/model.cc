@@ -5,6 +5,7 @@
 #include "exchange/onnx/binder.h"
 #include "exchange/onnx/elementwise.h"
 #include "exchange/onnx/model_impl.h"
+#include "exchange/onnx/patterns.h"
 #include "ingot/base/error.h"
 #include "ingot/base/file.h"
 #include "ingot/base/text.h"
@@ -85,8 +86,18 @@ std::vector<Port> ports_of(const std::vector<ValueInfo>& values,
 
 std::string Port::text() const { return name + ": " + type + (has_shape ? " [" + join(dims) + "]" : ""); }
 
-Model::Impl::Impl(File read, const ImportOptions& o) : file(std::make_shared<const File>(std::move(read))), options(o) {
-  refuse_unknown_ops(*file);
+std::vector<std::pair<std::string, int64_t>> Model::Impl::ops_of(const File& file) {
+  std::map<std::string, int64_t> counts;
+  count_ops(file.graph.nodes, counts);
+  std::vector<std::pair<std::string, int64_t>> list(counts.begin(), counts.end());
+  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return list;
+}
+
+Model::Impl::Impl(File read, const ImportOptions& o) : options(o), ops(ops_of(read)) {
+  refuse_unknown_ops(read);
+  if (!o.as_written) fuse_patterns(read.graph);
+  file = std::make_shared<const File>(std::move(read));
   inputs = ports_of(file->graph.inputs, file->graph.initializers, true);
   outputs = ports_of(file->graph.outputs, {}, false);
   weights = find_weights(*file, o.constants);
@@ -114,13 +125,14 @@ DType Model::Impl::carrier_of(size_t i) const {
   return kF32;
 }
 
-std::vector<NamedTensor> Model::Impl::bind(std::span<const Tensor> given, uint64_t known, bool training) const {
+std::vector<NamedTensor> Model::Impl::bind(std::span<const Tensor> given, uint64_t known, bool training,
+                                           bool frozen) const {
   if (given.size() != inputs.size())
     throw Error("onnx: the model takes " + counted(static_cast<int64_t>(inputs.size()), "input") + ", " +
                 std::to_string(given.size()) + " given");
   Binder::Weights by_literal;
   for (const Weight& w : weights) by_literal[w.literal] = w.tensor;
-  Binder binder(*file, by_literal, {.training = training, .as_written = options.as_written});
+  Binder binder(*file, by_literal, {.training = training, .as_written = options.as_written, .frozen = frozen});
   std::vector<Value> values;
   for (size_t k = 0; k < slots.size(); k++) {
     Value v;
@@ -190,13 +202,7 @@ int64_t Model::opset() const {
   return found == impl_->file->opsets.end() ? 1 : found->second;
 }
 
-std::vector<std::pair<std::string, int64_t>> Model::ops() const {
-  std::map<std::string, int64_t> counts;
-  count_ops(impl_->file->graph.nodes, counts);
-  std::vector<std::pair<std::string, int64_t>> list(counts.begin(), counts.end());
-  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  return list;
-}
+std::vector<std::pair<std::string, int64_t>> Model::ops() const { return impl_->ops; }
 
 std::string Model::describe() const {
   std::string text = "ONNX opset " + std::to_string(opset()) + ", IR " + std::to_string(ir_version());

@@ -1,5 +1,7 @@
 #pragma once
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "exchange/onnx/schema.h"
@@ -11,14 +13,17 @@ namespace ingot::onnx {
 
 struct Model::Impl {
   Impl(File read, const ImportOptions& options);
+  static std::vector<std::pair<std::string, int64_t>> ops_of(const File& file);
 
   /// The results for inputs of the capture under way, or computed; those of `known` (a bit each) are constants.
-  std::vector<NamedTensor> bind(std::span<const Tensor> given, uint64_t known, bool training) const;
+  std::vector<NamedTensor> bind(std::span<const Tensor> given, uint64_t known, bool training,
+                                bool frozen = false) const;
   void check(size_t i, const Tensor& x) const;
   DType carrier_of(size_t i) const;
 
-  std::shared_ptr<const File> file;
   ImportOptions options;
+  std::vector<std::pair<std::string, int64_t>> ops;  // as the file has them
+  std::shared_ptr<const File> file;                  // with patterns fused
   std::vector<Port> inputs, outputs;
   std::vector<Weight> weights;
   std::vector<int64_t> slots;  // of the graph's inputs: which of `inputs`, or -1 for a weight that is listed among them

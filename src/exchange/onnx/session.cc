@@ -81,7 +81,7 @@ struct Session::Impl {
       std::vector<Tensor> all = made.constants;
       for (size_t i = 0, next = 0; i < all.size(); i++)
         if (!all[i].defined()) all[i] = symbols[next++];
-      return model.impl_->bind(all, known, model.training());
+      return model.impl_->bind(all, known, model.training(), !model.training());
     };
     made.plan = compile_function(fn, specs, {.name = "onnx", .threads = options.threads, .frozen = !model.training()});
     return made;
