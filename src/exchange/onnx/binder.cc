@@ -312,6 +312,13 @@ const Row* find_row(const std::string& domain, const std::string& op, int64_t op
   return best;
 }
 
+Tensor second_operand(Use& u) {
+  if (u.opset() >= 7 || !u.given("axis")) return u.in(1);
+  Dims shape = u.in(1).shape();
+  for (int a = u.axis("axis", 0, u.rank()) + shape.size(); a < u.rank(); a++) shape.push_back(1);
+  return reshaped(u.in(1), shape);
+}
+
 Tensor reshaped(const Tensor& x, const Dims& shape) { return reshape(contiguous(x), shape); }
 Tensor as(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : to(x, dtype); }
 

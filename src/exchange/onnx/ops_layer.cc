@@ -49,6 +49,13 @@ Window::Window(Use& u, const Dims& spatial, const std::vector<int64_t>& kernel_s
   }
 }
 
+Dims spatial_of(Use& u, int i) {
+  Dims spatial;
+  if (u.rank(i) < 3) u.fail("too few axes", "the input is [batch, channels, …]");
+  for (int a = 2; a < u.rank(i); a++) spatial.push_back(u.in(i).shape()[a]);
+  return spatial;
+}
+
 Tensor padded(const Tensor& x, const Window& w, double value) {
   Dims before = w.before, after = w.after;
   for (int i = 0; i < 2; i++) before.insert(0, 0), after.insert(0, 0);
@@ -56,13 +63,6 @@ Tensor padded(const Tensor& x, const Window& w, double value) {
 }
 
 namespace {
-
-Dims spatial_of(Use& u, int i = 0) {
-  Dims spatial;
-  if (u.rank(i) < 3) u.fail("too few axes", "the input is [batch, channels, …]");
-  for (int a = 2; a < u.rank(i); a++) spatial.push_back(u.in(i).shape()[a]);
-  return spatial;
-}
 
 Tensor convolution(Use& u, const Tensor& x, const Tensor& w, const Tensor& bias, const ConvOptions& options) {
   switch (x.rank()) {

@@ -6,21 +6,13 @@
 namespace ingot::onnx {
 namespace {
 
-// Before opset 7 the second operand was placed at an axis.
-Tensor second(Use& u) {
-  if (u.opset() >= 7 || !u.given("axis")) return u.in(1);
-  Dims shape = u.in(1).shape();
-  for (int a = u.axis("axis", 0, u.rank()) + shape.size(); a < u.rank(); a++) shape.push_back(1);
-  return reshaped(u.in(1), shape);
-}
-
 template <Tensor (*f)(const Tensor&, const Tensor&)>
 void compare(Use& u) {
-  u.out(f(u.in(0), second(u)), Type::kBool);
+  u.out(f(u.in(0), second_operand(u)), Type::kBool);
 }
 
-void and_op(Use& u) { u.out(where(u.in(0), second(u), scalar_like(u.in(0), 0)), Type::kBool); }
-void or_op(Use& u) { u.out(where(u.in(0), scalar_like(u.in(0), 1), second(u)), Type::kBool); }
+void and_op(Use& u) { u.out(where(u.in(0), second_operand(u), scalar_like(u.in(0), 0)), Type::kBool); }
+void or_op(Use& u) { u.out(where(u.in(0), scalar_like(u.in(0), 1), second_operand(u)), Type::kBool); }
 
 void is_inf_op(Use& u) {
   const bool up = u.integer("detect_positive", 1) != 0, down = u.integer("detect_negative", 1) != 0;

@@ -8,20 +8,12 @@
 namespace ingot::onnx {
 namespace {
 
-// Before opset 7 the second operand was placed at an axis, if `broadcast` allowed it.
-Tensor second(Use& u) {
-  if (u.opset() >= 7 || !u.given("axis")) return u.in(1);
-  Dims shape = u.in(1).shape();
-  for (int a = u.axis("axis", 0, u.rank()) + shape.size(); a < u.rank(); a++) shape.push_back(1);
-  return reshaped(u.in(1), shape);
-}
-
 using Binary = Tensor (*)(const Tensor&, const Tensor&);
 using Unary = Tensor (*)(const Tensor&);
 
 template <Binary f>
 void arithmetic(Use& u) {
-  u.out(wrapped(f(u.in(0), second(u)), u.type()));
+  u.out(wrapped(f(u.in(0), second_operand(u)), u.type()));
 }
 template <Unary f>
 void function(Use& u) {
@@ -55,7 +47,7 @@ void integer_pairs(Use& u, F f) {
 }
 
 void divide_op(Use& u) {
-  if (!is_integer(u.type()) || !u.all_known()) return u.out(quotient(u.in(0), second(u)));
+  if (!is_integer(u.type()) || !u.all_known()) return u.out(quotient(u.in(0), second_operand(u)));
   integer_pairs(u, [&](int64_t a, int64_t b) {
     if (b == 0) u.fail("a division by zero", "integers have no infinity");
     return b == -1 ? static_cast<int64_t>(0 - static_cast<uint64_t>(a)) : a / b;
@@ -78,7 +70,7 @@ void mod_op(Use& u) {
 // The type of the result is the base's, whatever the exponent's is.
 void pow_op(Use& u) {
   const DType wide = u.type() == Type::kFloat && carrier(u.type(1)) == kF32 ? kF32 : kF64;
-  const Tensor base = as(u.in(0), wide), exponent = second(u);
+  const Tensor base = as(u.in(0), wide), exponent = second_operand(u);
   if (u.value(1).known && exponent.numel() == 1 && exponent.rank() <= base.rank())
     return u.out(pow(base, to_reals(exponent)[0]));
   u.out(pow(base, as(exponent, wide)));

@@ -15,13 +15,6 @@ bool Window::suits_pooling() const {
 
 namespace {
 
-Dims spatial_of(Use& u) {
-  Dims spatial;
-  if (u.rank() < 3) u.fail("too few axes", "the input is [batch, channels, …]");
-  for (int a = 2; a < u.rank(); a++) spatial.push_back(u.in().shape()[a]);
-  return spatial;
-}
-
 PoolOptions options_of(const Window& w, bool ceil_mode, bool count_pad) {
   return {.kernel = w.kernel,
           .stride = w.stride,

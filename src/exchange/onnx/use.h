@@ -134,6 +134,8 @@ const Op* find_own_op(const Node& node);
 
 // Helpers of many builders --------------------------------------------------------------------------------------------
 
+/// Input 1 of an op of two; before opset 7 it was placed at an axis of the first, if `broadcast` allowed it.
+Tensor second_operand(Use& u);
 /// x with another shape, copied if it must be.
 Tensor reshaped(const Tensor& x, const Dims& shape);
 /// Of this type, as it is if it has it.

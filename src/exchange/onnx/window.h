@@ -17,6 +17,8 @@ struct Window {
   bool suits_pooling() const;
 };
 
+/// The sizes behind batch and channels of input i.
+Dims spatial_of(Use& u, int i = 0);
 /// x [n, c, …] with the padding of a window around its spatial axes.
 Tensor padded(const Tensor& x, const Window& w, double value);
 
