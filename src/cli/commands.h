@@ -32,6 +32,7 @@ Command ops_command();
 /// Models in ONNX files; a trained model in a form of others.
 Command onnx_command();
 Command export_command(const Systems& systems);
+int onnx_info(const std::string& file, bool json);
 #endif
 /// A script that lets a shell complete these commands.
 Command completion_command(const std::vector<Command>& commands);

@@ -91,35 +91,7 @@ std::vector<const Tensor*> list_of(const std::vector<Tensor>& tensors) {
 
 // Commands --------------------------------------------------------------------------------------------------------------
 
-int info(const OnnxOptions& o) {
-  const onnx::Model model = onnx::load(o.file);
-  if (!o.json) return fmt::print("{}: {}", bold(printable(o.file)), printable_lines(model.describe())), 0;
-  const auto ports = [](const std::vector<onnx::Port>& list) {
-    Value out = empty_list();
-    for (const onnx::Port& p : list) {
-      Value dims = empty_list();
-      for (const std::string& d : p.dims) dims.add(d);
-      out.add(record({{"name", p.name}, {"type", p.type}, {"shape", dims}}));
-    }
-    return out;
-  };
-  Value ops, weights = empty_list();
-  for (const auto& [op, count] : model.ops()) ops.set(op, count);
-  for (const NamedTensor& w : model.state_dict())
-    weights.add(record({{"name", w.name},
-                        {"dtype", name(w.tensor.dtype())},
-                        {"shape", std::vector<int64_t>(w.tensor.shape().begin(), w.tensor.shape().end())}}));
-  fmt::print("{}\n", to_json(record({{"file", o.file},
-                                     {"opset", model.opset()},
-                                     {"ir", model.ir_version()},
-                                     {"producer", model.producer()},
-                                     {"inputs", ports(model.inputs())},
-                                     {"outputs", ports(model.outputs())},
-                                     {"ops", ops},
-                                     {"weights", weights}}),
-                             2));
-  return 0;
-}
+int info(const OnnxOptions& o) { return onnx_info(o.file, o.json); }
 
 int run(const OnnxOptions& o) {
   onnx::Model model = onnx::load(o.file);
@@ -260,6 +232,36 @@ Option inputs_option(OnnxOptions& o) {
 }
 
 }  // namespace
+
+int onnx_info(const std::string& file, bool json) {
+  const onnx::Model model = onnx::load(file);
+  if (!json) return fmt::print("{}: {}", bold(printable(file)), printable_lines(model.describe())), 0;
+  const auto ports = [](const std::vector<onnx::Port>& list) {
+    Value out = empty_list();
+    for (const onnx::Port& p : list) {
+      Value dims = empty_list();
+      for (const std::string& d : p.dims) dims.add(d);
+      out.add(record({{"name", p.name}, {"type", p.type}, {"shape", dims}}));
+    }
+    return out;
+  };
+  Value ops, weights = empty_list();
+  for (const auto& [op, count] : model.ops()) ops.set(op, count);
+  for (const NamedTensor& w : model.state_dict())
+    weights.add(record({{"name", w.name},
+                        {"dtype", name(w.tensor.dtype())},
+                        {"shape", std::vector<int64_t>(w.tensor.shape().begin(), w.tensor.shape().end())}}));
+  fmt::print("{}\n", to_json(record({{"file", file},
+                                     {"opset", model.opset()},
+                                     {"ir", model.ir_version()},
+                                     {"producer", model.producer()},
+                                     {"inputs", ports(model.inputs())},
+                                     {"outputs", ports(model.outputs())},
+                                     {"ops", ops},
+                                     {"weights", weights}}),
+                             2));
+  return 0;
+}
 
 Command onnx_command() {
   auto o = std::make_shared<OnnxOptions>();

@@ -148,6 +148,9 @@ int info(const std::string& path, bool json, const Systems& systems) {
   if (is_run(path)) return run_info(path, json, systems);
   if (fs::is_directory(path))
     throw Error(ErrorKind::kFile, fmt::format("info: \"{}\" is a folder, but not of a run (no config.toml)", path));
+#ifdef INGOT_WITH_EXCHANGE
+  if (path.ends_with(".onnx")) return onnx_info(path, json);
+#endif
   const Contents contents = read(path);
   if (json)
     fmt::print("{}\n", to_json(as_record(path, contents), 2));
@@ -165,7 +168,7 @@ Command info_command(const Systems& systems) {
           .about = "What is in a model, a checkpoint, an array, a table, a picture or a run's folder",
           .options = {{.name = "FILE",
                        .target = path.get(),
-                       .about = "a .safetensors, .npy, .npz, .csv or .png file, or a run's folder",
+                       .about = "a .safetensors, .npy, .npz, .csv, .png or .onnx file, or a run's folder",
                        .required = true},
                       {"--json", json.get(), "print JSON"}},
           .run = [=] { return info(*path, *json, systems); },
