@@ -79,12 +79,14 @@ Tensor tensor_of(const std::string& path) {
 std::vector<Tensor> inputs_of(const onnx::Model& model, const OnnxOptions& o) {
   if (o.inputs.empty()) return made_up(model, o.sizes);
   std::vector<Tensor> inputs;
+  inputs.reserve(o.inputs.size());
   for (const std::string& path : o.inputs) inputs.push_back(tensor_of(path));
   return inputs;
 }
 
 std::vector<const Tensor*> list_of(const std::vector<Tensor>& tensors) {
   std::vector<const Tensor*> list;
+  list.reserve(tensors.size());
   for (const Tensor& t : tensors) list.push_back(&t);
   return list;
 }
@@ -99,6 +101,7 @@ int run(const OnnxOptions& o) {
   const std::vector<Tensor> inputs = inputs_of(model, o);
   const auto results = session.run(list_of(inputs));
   std::vector<NamedTensor> named;
+  named.reserve(results.size());
   for (size_t i = 0; i < results.size(); i++) named.push_back({model.outputs()[i].name, results[i]});
   if (!o.out.empty()) {
     io::save_npz(o.out, named);

@@ -13,6 +13,7 @@
 namespace ingot::onnx {
 namespace {
 
+constexpr int kMostFunctions = 32;
 constexpr int64_t kMostNodes = 1'000'000;  // that a model's loops may run: a hostile one would never end
 
 // "Conv \"layer1/conv\"", or what the node makes if it has no name.
@@ -40,6 +41,7 @@ Node filled_in(const Node& node, const Node& caller) {
 void run_own_op(Use& u) {
   const Op& op = *find_own_op(u.node());
   std::vector<Tensor> inputs;
+  inputs.reserve(static_cast<size_t>(u.count()));
   for (int i = 0; i < u.count(); i++) inputs.push_back(u.optional(i));
   while (!inputs.empty() && !inputs.back().defined()) inputs.pop_back();
   Attrs attrs;
@@ -57,6 +59,7 @@ void run_own_op(Use& u) {
       attrs.set(a.name, given->integer);
   }
   std::vector<const Tensor*> list;
+  list.reserve(inputs.size());
   for (const Tensor& t : inputs) list.push_back(&t);
   std::vector<Tensor> results(static_cast<size_t>(output_count(op)));
   call(op, list, attrs, results);
@@ -125,25 +128,34 @@ std::vector<Value> Binder::run_graph(const Graph& graph, std::vector<Value> inpu
     if (inputs[i].defined()) frames_.back().values[graph.inputs[i].name] = std::move(inputs[i]);
   run_nodes(graph.nodes, file_.opsets);
   std::vector<Value> results;
+  results.reserve(graph.outputs.size());
   for (const ValueInfo& out : graph.outputs) results.push_back(value(out.name));
   return results;
 }
 
 std::vector<Value> Binder::run_function(const Function& f, const Node& node, std::vector<Value> inputs) {
+  if (functions_ == kMostFunctions) throw Error(ErrorKind::kFile, "functions call each other without an end");
   std::vector<Frame> outside;
   outside.swap(frames_);
+  functions_++;
   struct Back {
     std::vector<Frame>&frames, &outside;
-    ~Back() { frames.swap(outside); }
+    int& functions;
+    ~Back() {
+      frames.swap(outside);
+      functions--;
+    }
   };
-  const Back back{frames_, outside};
+  const Back back{frames_, outside, functions_};
   frames_.emplace_back();
   for (size_t i = 0; i < f.inputs.size() && i < inputs.size(); i++)
     frames_[0].values[f.inputs[i]] = std::move(inputs[i]);
   std::vector<Node> nodes;
+  nodes.reserve(f.nodes.size());
   for (const Node& each : f.nodes) nodes.push_back(filled_in(each, node));
   run_nodes(nodes, f.opsets);
   std::vector<Value> results;
+  results.reserve(f.outputs.size());
   for (const std::string& out : f.outputs) results.push_back(value(out));
   return results;
 }
@@ -181,6 +193,7 @@ bool Binder::take_over_norm(const Node& node, std::vector<Value>& inputs) {
 void Binder::run_node(const Node& node, const std::map<std::string, int64_t>& opsets) {
   if (done_.erase(&node) > 0) return;
   std::vector<Value> inputs;
+  inputs.reserve(node.inputs.size());
   for (const std::string& in : node.inputs) inputs.push_back(value(in));
   const bool with_norm = take_over_norm(node, inputs);
   std::vector<Value> results;
@@ -190,7 +203,6 @@ void Binder::run_node(const Node& node, const std::map<std::string, int64_t>& op
                      : std::find_if(file_.functions.begin(), file_.functions.end(),
                                     [&](const Function& f) { return f.name == node.op && f.domain == node.domain; });
   if (function != file_.functions.end()) {
-    if (frames_.size() > 64) throw Error(ErrorKind::kFile, "functions call each other without an end");
     results = run_function(*function, node, std::move(inputs));
   } else {
     const auto opset = opsets.find(node.domain);
@@ -220,6 +232,7 @@ void Binder::run_node(const Node& node, const std::map<std::string, int64_t>& op
 
 void Use::fail(const std::string& what, const std::string& hint) const {
   std::vector<std::string> shapes;
+  shapes.reserve(inputs_.size());
   for (const Value& v : inputs_) shapes.push_back(v.defined() ? name(v.type) + " " + to_string(v.tensor.shape()) : "-");
   throw Error(what + " (" + join(shapes) + ") — " + hint);
 }
@@ -284,6 +297,13 @@ Dims Use::shape(const std::vector<int64_t>& dims) const {
   if (element_count(shape) > kMost)
     fail("the shape " + to_string(shape) + " is too large", "it must have at most 2³¹ elements");
   return shape;
+}
+
+Dims Use::small_shape(const std::vector<int64_t>& dims) const {
+  const Dims small = shape(dims);
+  if (element_count(small) > int64_t{1} << 24)
+    fail("the shape " + to_string(small) + " is too large", "for this op it may have 2²⁴ elements");
+  return small;
 }
 
 void Use::out(const Tensor& t, Type type) {

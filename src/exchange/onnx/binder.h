@@ -59,6 +59,7 @@ class Binder {
   std::unordered_map<const Node*, const Node*> norm_after_;  // a convolution that takes the norm after it over
   std::unordered_set<const Node*> done_;                     // such norms, until it is their turn
   int64_t nodes_run_ = 0;
+  int functions_ = 0;  // that call each other just now
 };
 
 }  // namespace ingot::onnx

@@ -66,6 +66,7 @@ bool OpUse::wanted(int k) const {
 }
 void OpUse::fail(const std::string& what) const {
   std::vector<std::string> shapes;
+  shapes.reserve(node_.inputs.size());
   for (const int v : node_.inputs) shapes.push_back(v < 0 ? "-" : to_string(graph_.value(v).shape));
   throw Error("onnx: " + std::string(node_.scope) + (node_.scope.empty() ? "" : "/") + node_.op->name + ": " + what +
               " cannot be written as ONNX (" + join(shapes) + ")");

@@ -53,6 +53,7 @@ void refuse_unknown_ops(const File& file) {
   for (const Function& f : file.functions) count_unknown(file, f.nodes, f.opsets, counts);
   if (counts.empty()) return;
   std::vector<std::string> list;
+  list.reserve(counts.size());
   for (const auto& [op, count] : counts) list.push_back(op + " (" + std::to_string(count) + ")");
   throw Error("onnx: " + counted(static_cast<int64_t>(counts.size()), "kind") +
               " of op that Ingot does not have: " + join(list) + " — docs/onnx.md lists those it has");

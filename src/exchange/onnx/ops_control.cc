@@ -52,9 +52,10 @@ Value stacked(const std::vector<Value>& parts, int axis) {
 
 void loop_op(Use& u) {
   const Graph& body = graph_of(u, "body");
-  const int64_t most = u.has(0) ? static_cast<int64_t>(u.known_real(0)) : INT64_MAX;
+  const int64_t most = u.has(0) ? saturate<int64_t>(u.known_real(0)) : INT64_MAX;
   bool goes_on = !u.has(1) || u.known_real(1) != 0;
   std::vector<Value> carried;
+  carried.reserve(static_cast<size_t>(u.count()));
   for (int i = 2; i < u.count(); i++) carried.push_back(u.value(i));
   const size_t states = carried.size();
   if (body.outputs.size() < states + 1) u.fail("the body gives too little", "it gives a condition and every state");
@@ -97,6 +98,7 @@ void scan_op(Use& u) {
       return old ? entry(v, 0, b) : v;
     };
     std::vector<Value> carried;
+    carried.reserve(states);
     for (size_t i = 0; i < states; i++) carried.push_back(input(i));
     std::vector<std::vector<Value>> scans(body.outputs.size() - std::min(states, body.outputs.size()));
     std::vector<Value> scanned;

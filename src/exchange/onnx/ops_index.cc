@@ -75,6 +75,7 @@ void gather_nd_op(Use& u) {
   for (int a = batch; a < batch + k; a++) size *= x.shape()[a];
   if (batch > 0) {
     std::vector<int64_t> begin;
+    begin.reserve(static_cast<size_t>(batches));
     for (int64_t b = 0; b < batches; b++) begin.push_back(b * size);
     rows =
         add(reshaped(rows, {batches, rows.numel() / std::max<int64_t>(batches, 1)}), Tensor::from(begin, {batches, 1}));
@@ -130,8 +131,9 @@ void scatter_nd_op(Use& u) {
 }
 
 void one_hot_op(Use& u) {
-  const auto depth = static_cast<int64_t>(u.known_real(1));
-  if (depth < 1 || depth > INT32_MAX) u.fail("a depth of " + std::to_string(depth), "give the number of classes");
+  const auto depth = saturate<int64_t>(u.known_real(1));
+  if (depth < 1) u.fail("a depth of " + std::to_string(depth), "give the number of classes");
+  u.small_shape({depth});
   const Tensor at =
       unsqueeze(from_front({as(u.in(0), kI64), Type::kInt64, u.value(0).known, u.value(0).inputs}, depth), -1);
   std::vector<int64_t> classes(static_cast<size_t>(depth));
@@ -149,7 +151,7 @@ void one_hot_op(Use& u) {
 void top_k_op(Use& u) {
   const Tensor& x = u.in();
   const int axis = u.axis("axis", -1, x.rank());
-  const int64_t k = u.has(1) ? static_cast<int64_t>(u.known_real(1)) : u.integer("k", 0);
+  const int64_t k = u.has(1) ? saturate<int64_t>(u.known_real(1)) : u.integer("k", 0);
   if (k < 0 || k > x.shape()[axis]) u.fail("k = " + std::to_string(k), "the axis must have so many elements");
   if (u.integer("largest", 1) != 0) {
     const TopkResult r = topk(x, k, axis);

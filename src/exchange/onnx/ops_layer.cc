@@ -40,7 +40,7 @@ Window::Window(Use& u, const Dims& spatial, const std::vector<int64_t>& kernel_s
       after[a] = total - before[a];
     }
   } else if (automatic != "VALID" && !pads.empty()) {
-    if (pads.size() != 2 * static_cast<size_t>(n)) u.fail("the pads do not fit", "give two numbers per spatial axis");
+    if (static_cast<int>(pads.size()) != 2 * n) u.fail("the pads do not fit", "give two numbers per spatial axis");
     for (int a = 0; a < n; a++) {
       before[a] = pads[static_cast<size_t>(a)], after[a] = pads[static_cast<size_t>(a + n)];
       if (before[a] < 0 || after[a] < 0 || std::max(before[a], after[a]) > INT32_MAX)
@@ -76,6 +76,7 @@ Tensor convolution(Use& u, const Tensor& x, const Tensor& w, const Tensor& bias,
 void conv_op(Use& u) {
   const Dims spatial = spatial_of(u);
   std::vector<int64_t> kernel;
+  kernel.reserve(static_cast<size_t>(u.rank(1)));
   for (int a = 2; a < u.rank(1); a++) kernel.push_back(u.in(1).shape()[a]);
   const Window w(u, spatial, kernel);
   ConvOptions options{.stride = w.stride, .padding = w.before, .dilation = w.dilation, .groups = u.integer("group", 1)};
@@ -123,6 +124,7 @@ void conv_transpose_op(Use& u) {
   const Dims spatial = spatial_of(u);
   const int n = spatial.size();
   std::vector<int64_t> kernel;
+  kernel.reserve(static_cast<size_t>(u.rank(1)));
   for (int a = 2; a < u.rank(1); a++) kernel.push_back(u.in(1).shape()[a]);
   Window w(u, spatial, kernel);
   const Dims extra = numbers(u, "output_padding", n, 0);

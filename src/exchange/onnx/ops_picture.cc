@@ -49,9 +49,9 @@ double cubic_weight(double a, double distance) {
 Taps taps_at(const Sampling& s, double x, int64_t n) {
   Taps t;
   if (s.mode == "nearest")
-    return {{std::clamp<int64_t>(static_cast<int64_t>(nearest_place(s.nearest, x)), 0, n - 1)}, {1}};
+    return {{std::clamp<int64_t>(saturate<int64_t>(nearest_place(s.nearest, x)), 0, n - 1)}, {1}};
   const double below = std::floor(x);
-  const int64_t first = static_cast<int64_t>(below) - (s.mode == "cubic" ? 1 : 0), count = s.mode == "cubic" ? 4 : 2;
+  const int64_t first = saturate<int64_t>(below) - (s.mode == "cubic" ? 1 : 0), count = s.mode == "cubic" ? 4 : 2;
   double total = 0;
   for (int64_t k = 0; k < count; k++) {
     const double distance = x - static_cast<double>(first + k);
@@ -157,7 +157,7 @@ void resize_op(Use& u) {
     if (!scales.empty() && !(scales[i] > 0 && size * scales[i] < 1e9))
       u.fail("a scale that is none", "scales are above 0");
     target.scales[at] = scales.empty() ? static_cast<double>(sizes[i]) / size : scales[i];
-    target.sizes[at] = scales.empty() ? sizes[i] : static_cast<int64_t>(std::floor(size * scales[i]));
+    target.sizes[at] = scales.empty() ? sizes[i] : saturate<int64_t>(std::floor(size * scales[i]));
   }
   u.shape(target.sizes);
   const Sampling s = sampling_of(u);
@@ -187,9 +187,9 @@ double pixel(const Plane& p, int64_t y, int64_t x, const std::string& padding, b
   } else if (padding == "reflection") {
     const double edge = align ? 0 : -0.5;
     const auto inside = [&](int64_t v, int64_t n) {
-      return std::clamp<int64_t>(static_cast<int64_t>(std::nearbyint(
-                                     reflected(static_cast<double>(v), edge, static_cast<double>(n) - 1 - edge))),
-                                 0, n - 1);
+      return std::clamp<int64_t>(
+          saturate<int64_t>(std::nearbyint(reflected(static_cast<double>(v), edge, static_cast<double>(n) - 1 - edge))),
+          0, n - 1);
     };
     y = inside(y, p.h), x = inside(x, p.w);
   }
@@ -198,9 +198,9 @@ double pixel(const Plane& p, int64_t y, int64_t x, const std::string& padding, b
 
 double sampled(const Plane& p, double y, double x, const std::string& mode, const std::string& padding, bool align) {
   if (mode == "nearest")
-    return pixel(p, static_cast<int64_t>(std::nearbyint(y)), static_cast<int64_t>(std::nearbyint(x)), padding, align);
+    return pixel(p, saturate<int64_t>(std::nearbyint(y)), saturate<int64_t>(std::nearbyint(x)), padding, align);
   const int64_t reach = mode == "bicubic" ? 2 : 1;
-  const auto top = static_cast<int64_t>(std::floor(y)), left = static_cast<int64_t>(std::floor(x));
+  const auto top = saturate<int64_t>(std::floor(y)), left = saturate<int64_t>(std::floor(x));
   double sum = 0;
   for (int64_t i = top - reach + 1; i <= top + reach; i++)
     for (int64_t j = left - reach + 1; j <= left + reach; j++) {
@@ -221,6 +221,7 @@ void grid_sample_op(Use& u) {
   if (mode == "linear" || mode == "cubic") mode = "bi" + mode;
   const std::string padding = u.text("padding_mode", "zeros");
   const bool align = u.integer("align_corners", 0) != 0;
+  u.small_shape({x[0], x[1], grid[1], grid[2]});
   std::vector<double> y;
   for (int64_t n = 0; n < x[0]; n++)
     for (int64_t c = 0; c < x[1]; c++) {
@@ -253,7 +254,7 @@ void roi_align_op(Use& u) {
   const bool half = u.opset() >= 16 && u.text("coordinate_transformation_mode", "half_pixel") == "half_pixel";
   if (x.size() != 4 || regions.size() != 4 * which.size())
     u.fail("the shapes do not fit", "x is [n, c, h, w], the regions [k, 4]");
-  u.shape({static_cast<int64_t>(which.size()), x[1], rows, columns});
+  u.small_shape({static_cast<int64_t>(which.size()), x[1], rows, columns});
   std::vector<double> y;
   for (size_t r = 0; r < which.size(); r++) {
     const double offset = half ? 0.5 : 0;
@@ -261,8 +262,8 @@ void roi_align_op(Use& u) {
     double width = regions[4 * r + 2] * scale - offset - left, height = regions[4 * r + 3] * scale - offset - top;
     if (!half) width = std::max(width, 1.0), height = std::max(height, 1.0);
     const double cell_h = height / static_cast<double>(rows), cell_w = width / static_cast<double>(columns);
-    const int64_t down = std::max<int64_t>(1, ratio > 0 ? ratio : static_cast<int64_t>(std::ceil(cell_h))),
-                  across = std::max<int64_t>(1, ratio > 0 ? ratio : static_cast<int64_t>(std::ceil(cell_w)));
+    const int64_t down = std::max<int64_t>(1, ratio > 0 ? ratio : saturate<int64_t>(std::ceil(cell_h))),
+                  across = std::max<int64_t>(1, ratio > 0 ? ratio : saturate<int64_t>(std::ceil(cell_w)));
     if (which[r] < 0 || which[r] >= x[0] || down > 4096 || across > 4096)
       u.fail("a region outside of all pictures", "regions lie in them");
     for (int64_t c = 0; c < x[1]; c++) {

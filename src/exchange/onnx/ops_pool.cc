@@ -79,6 +79,7 @@ void max_pool_op(Use& u) {
   int64_t size = 1;
   for (int a = 2; a < s.size(); a++) size *= s[a];
   std::vector<int64_t> begin;
+  begin.reserve(static_cast<size_t>(s[0] * s[1]));
   for (int64_t i = 0; i < s[0] * s[1]; i++) begin.push_back(i * size);
   if (u.integer("storage_order", 0) != 0 && s.size() == 4) {
     const auto width = static_cast<double>(s[3]);

@@ -54,6 +54,7 @@ Tensor columns(const Tensor& t, int64_t gate, int64_t h) { return slice(t, -1, g
 Tensor reordered(const Tensor& t, std::initializer_list<int64_t> order, int64_t h) {
   if (!t.defined()) return t;
   std::vector<Tensor> parts;
+  parts.reserve(order.size());
   for (const int64_t gate : order) parts.push_back(rows(t, gate, h));
   return concat(parts, 0);
 }
@@ -113,6 +114,7 @@ struct Clock {
   bool reverse;
   Tensor alive(int64_t t) const {
     std::vector<double> on;
+    on.reserve(r.lengths.size());
     for (const int64_t n : r.lengths) on.push_back(t < n ? 1 : 0);
     return from_reals(on, {r.batch, 1}, Type::kBool);
   }

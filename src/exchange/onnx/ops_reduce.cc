@@ -48,7 +48,7 @@ void arg_op(Use& u) {
 }
 
 void cumsum_op(Use& u) {
-  const int axis = u.axis(static_cast<int64_t>(u.known_real(1)), u.rank());
+  const int axis = u.axis(saturate<int64_t>(u.known_real(1)), u.rank());
   const Tensor y = cumsum(u.in(), axis, u.integer("reverse", 0) != 0);
   u.out(u.integer("exclusive", 0) != 0 ? subtract(y, u.in()) : y);
 }
@@ -75,6 +75,7 @@ Tensor hardmax(const Tensor& x, int64_t axis) {
 
 void einsum_op(Use& u) {
   std::vector<Tensor> xs;
+  xs.reserve(static_cast<size_t>(u.count()));
   for (int i = 0; i < u.count(); i++) xs.push_back(u.in(i));
   std::string equation;
   for (const char c : u.text("equation", ""))

@@ -92,7 +92,7 @@ void non_max_suppression_op(Use& u) {
   const Dims b = u.in(0).shape(), s = u.in(1).shape();
   if (b.size() != 3 || s.size() != 3 || b[2] != 4 || b[1] != s[2] || b[0] != s[0])
     u.fail("the shapes do not fit", "boxes are [batch, n, 4], scores [batch, classes, n]");
-  const int64_t most = u.has(2) ? static_cast<int64_t>(u.known_real(2)) : 0;
+  const int64_t most = u.has(2) ? saturate<int64_t>(u.known_real(2)) : 0;
   const double limit = u.has(3) ? u.known_real(3) : 0, least = u.has(4) ? u.known_real(4) : -HUGE_VAL;
   const bool centre = u.integer("center_point_box", 0) != 0;
   const auto box = [&](int64_t batch, int64_t i) {

@@ -110,6 +110,7 @@ void unsqueeze_op(Use& u) {
   const std::vector<int64_t> given = u.integers("axes", 1);
   const int rank = x.rank() + static_cast<int>(given.size());
   std::vector<int> axes;
+  axes.reserve(given.size());
   for (const int64_t a : given) axes.push_back(u.axis(a, rank));
   std::sort(axes.begin(), axes.end());
   Dims shape = x.shape();
@@ -171,7 +172,7 @@ void tile_op(Use& u) {
   const Tensor& x = u.in();
   std::vector<int64_t> times = u.known_integers(1);
   if (u.opset() < 6) {  // one axis, so many times
-    const auto axis = static_cast<size_t>(u.axis(static_cast<int64_t>(u.known_real(2)), x.rank()));
+    const auto axis = static_cast<size_t>(u.axis(saturate<int64_t>(u.known_real(2)), x.rank()));
     const int64_t count = times.at(0);
     times.assign(static_cast<size_t>(x.rank()), 1);
     times[axis] = count;
@@ -229,6 +230,7 @@ void pad_op(Use& u) {
       if (size == 0) u.fail("an empty axis", "there is nothing to repeat");
       u.shape({shape.begin(), shape.end()});
       std::vector<int64_t> places;
+      places.reserve(static_cast<size_t>(size + front + back));
       for (int64_t k = 0; k < size + front + back; k++) places.push_back(mirrored(mode, k - front, size));
       x = index_select(x, Tensor::from(places), a);
     }
@@ -263,7 +265,9 @@ void range_op(Use& u) {
   const double start = u.known_real(0), stop = u.known_real(1), step = u.known_real(2);
   const double count = std::max(0.0, std::ceil((stop - start) / step));
   if (!(count < 1e9)) u.fail("a range without an end", "the step must lead from start to limit");
+  u.small_shape({static_cast<int64_t>(count)});
   std::vector<double> values;
+  values.reserve(static_cast<size_t>(static_cast<int64_t>(count)));
   for (int64_t i = 0; i < static_cast<int64_t>(count); i++) values.push_back(start + static_cast<double>(i) * step);
   u.out(from_reals(values, {static_cast<int64_t>(values.size())}, u.type()));
 }
@@ -271,6 +275,7 @@ void range_op(Use& u) {
 void eye_like_op(Use& u) {
   const Dims& shape = u.in().shape();
   if (shape.size() != 2) u.fail("not a matrix", "the op makes one like its input");
+  u.small_shape({shape.begin(), shape.end()});
   const Type type = u.given("dtype") ? static_cast<Type>(u.integer("dtype", 1)) : u.type();
   const int64_t k = u.integer("k", 0);
   std::vector<double> values(static_cast<size_t>(element_count(shape)), 0.0);
@@ -283,7 +288,7 @@ void eye_like_op(Use& u) {
 void trilu_op(Use& u) {
   const Tensor& x = u.in();
   const bool upper = u.integer("upper", 1) != 0;
-  const int64_t k = u.has(1) ? static_cast<int64_t>(u.known_real(1)) : 0;
+  const int64_t k = u.has(1) ? saturate<int64_t>(u.known_real(1)) : 0;
   if (x.rank() < 2) u.fail("not a matrix", "the op takes triangles of matrices");
   const int64_t rows = x.size(-2), columns = x.size(-1);
   std::vector<double> keep;

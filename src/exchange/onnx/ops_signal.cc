@@ -14,9 +14,9 @@ constexpr double kTurn = 2 * std::numbers::pi;
 
 // A window of cosines: a0 - a1 cos(x) + a2 cos(2x) over a period, or over one element less if it is symmetric.
 void cosine_window(Use& u, double a0, double a1, double a2) {
-  const auto size = static_cast<int64_t>(u.known_real(0));
+  const auto size = saturate<int64_t>(u.known_real(0));
   const auto type = static_cast<Type>(u.integer("output_datatype", 1));
-  u.shape({size});
+  u.small_shape({size});
   const double period = static_cast<double>(u.integer("periodic", 1) != 0 ? size : size - 1);
   std::vector<double> values;
   for (int64_t i = 0; i < size; i++) {
@@ -65,10 +65,11 @@ void dft_op(Use& u) {
   Tensor x = u.in();
   const int axis = u.axis("axis", 1, x.rank() - 1);
   const bool inverse = u.integer("inverse", 0) != 0, half = u.integer("onesided", 0) != 0;
-  const int64_t length = u.has(1) ? static_cast<int64_t>(u.known_real(1)) : x.shape()[axis];
+  const int64_t length = u.has(1) ? saturate<int64_t>(u.known_real(1)) : x.shape()[axis];
   if (length < 1 || length > 65536)
     u.fail("a transform of " + std::to_string(length) + " elements", "1 to 65536 are supported");
   x = of_length(x, axis, length);
+  u.small_shape({length, length});
   const bool complex = x.size(-1) == 2;
   const Tensor y =
       transformed(transpose(select(x, -1, 0), axis, -1), complex ? transpose(select(x, -1, 1), axis, -1) : Tensor(),
@@ -78,11 +79,12 @@ void dft_op(Use& u) {
 
 void stft_op(Use& u) {
   const Tensor x = u.in();
-  const auto step = static_cast<int64_t>(u.known_real(1));
+  const auto step = saturate<int64_t>(u.known_real(1));
   const bool half = u.integer("onesided", 1) != 0;
-  const int64_t size = u.has(3) ? static_cast<int64_t>(u.known_real(3)) : u.has(2) ? u.in(2).numel() : 0;
+  const int64_t size = u.has(3) ? saturate<int64_t>(u.known_real(3)) : u.has(2) ? u.in(2).numel() : 0;
   if (size < 1 || size > 65536 || step < 1 || x.rank() != 3 || x.shape()[1] < size)
     u.fail("the frames do not fit", "the signal is [batch, length, 1 or 2]");
+  u.small_shape({size, size});
   const int64_t frames = (x.shape()[1] - size) / step + 1;
   std::vector<int64_t> places;
   for (int64_t f = 0; f < frames; f++)
@@ -96,17 +98,17 @@ void stft_op(Use& u) {
 
 // Triangles of frequencies that are equally far apart for the ear.
 void mel_op(Use& u) {
-  const auto bins = static_cast<int64_t>(u.known_real(0)), length = static_cast<int64_t>(u.known_real(1));
+  const auto bins = saturate<int64_t>(u.known_real(0)), length = saturate<int64_t>(u.known_real(1));
   const double rate = u.known_real(2), low = u.known_real(3), high = u.known_real(4);
   const auto type = static_cast<Type>(u.integer("output_datatype", 1));
   const int64_t spectrum = length / 2 + 1;
-  u.shape({spectrum, bins});
+  u.small_shape({spectrum, bins});
   const auto mel = [](double hz) { return 2595 * std::log10(1 + hz / 700); };
   const double low_mel = mel(low), step = (mel(high) - low_mel) / static_cast<double>(bins + 2);
   std::vector<int64_t> edges;
   for (int64_t i = 0; i < bins + 2; i++) {
     const double hz = 700 * (std::pow(10, (low_mel + static_cast<double>(i) * step) / 2595) - 1);
-    edges.push_back(static_cast<int64_t>(std::floor(static_cast<double>(length + 1) * hz / rate)));
+    edges.push_back(saturate<int64_t>(std::floor(static_cast<double>(length + 1) * hz / rate)));
   }
   std::vector<double> y(static_cast<size_t>(spectrum * bins), 0);
   const auto put = [&](int64_t f, int64_t b, double value) {
@@ -151,6 +153,7 @@ void det_op(Use& u) {
   const std::vector<double> x = u.known_reals(0);
   const int64_t n = shape.back(), count = n == 0 ? 0 : u.in().numel() / (n * n);
   std::vector<double> y;
+  y.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; i++) y.push_back(determinant({x.begin() + i * n * n, x.begin() + (i + 1) * n * n}, n));
   Dims rest;
   for (int a = 0; a + 2 < shape.size(); a++) rest.push_back(shape[a]);

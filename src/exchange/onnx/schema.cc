@@ -312,6 +312,7 @@ class Reader {
       }
     }
     std::vector<Node> sorted;
+    sorted.reserve(order.size());
     for (const size_t i : order) sorted.push_back(std::move(nodes[i]));
     nodes = std::move(sorted);
   }

@@ -89,8 +89,10 @@ class Use {
   bool wanted(size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
 
   [[noreturn]] void fail(const std::string& what, const std::string& hint) const;
-  /// Fails unless a constant's elements would fit into memory that is reasonable for it.
+  /// A shape, of at most 2³¹ elements: files are hostile.
   Dims shape(const std::vector<int64_t>& dims) const;
+  /// The same for what is computed here, element by element: at most 2²⁴.
+  Dims small_shape(const std::vector<int64_t>& dims) const;
 
   std::vector<Value> results;
 

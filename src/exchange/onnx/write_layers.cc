@@ -69,6 +69,7 @@ std::vector<Written> convolution(OpUse& u) {
   const int n = u.shape().size() - 2;
   const Dims& w = u.shape(1);
   std::vector<int64_t> kernel;
+  kernel.reserve(static_cast<size_t>(w.size()));
   for (int a = 2; a < w.size(); a++) kernel.push_back(w[a]);
   return {{"kernel_shape", kernel},
           {"strides", numbers(u.ints("stride"), n, 1)},

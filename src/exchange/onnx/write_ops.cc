@@ -96,6 +96,7 @@ void permutation(OpUse& u, const std::vector<int64_t>& axes) { u.give(u.e.node("
 
 void transpose_op(OpUse& u) {
   std::vector<int64_t> axes;
+  axes.reserve(static_cast<size_t>(u.shape().size()));
   for (int a = 0; a < u.shape().size(); a++) axes.push_back(a);
   std::swap(axes[static_cast<size_t>(normalize_axis("axis", u.integer("a"), u.shape().size()))],
             axes[static_cast<size_t>(normalize_axis("axis", u.integer("b"), u.shape().size()))]);
