@@ -130,8 +130,8 @@ constexpr const char* kRow = R"(static void @@(const $M *restrict frame, const $
 
 int64_t pitch_of(int64_t channels) { return (channels + kLanes - 1) / kLanes * kLanes; }
 
-// Writes that function; gives its name.
-std::string row_function(Function& f, const Geometry& g, const Frame& r, int64_t out) {
+// What the functions of a convolution have in common.
+void set_geometry(Function& f, const Geometry& g, const Frame& r, int64_t out) {
   vector_names(f);
   f.set("w", g.made[2]);
   f.set("out", out);
@@ -143,6 +143,11 @@ std::string row_function(Function& f, const Geometry& g, const Frame& r, int64_t
   f.set("step_h", g.dilation[1] * r.size[2]);
   f.set("step_w", g.dilation[2]);
   f.set("stride", g.stride[2]);
+}
+
+// Writes that function; gives its name.
+std::string row_function(Function& f, const Geometry& g, const Frame& r, int64_t out) {
+  set_geometry(f, g, r, out);
   return f.file().function("conv_row", "A row of a convolution: " + str(r.channels) + " channels to " + str(out),
                            f.fill(kRow));
 }
@@ -270,7 +275,7 @@ void kernel_gradient(Function& f, const Geometry& g, const View& x, const View& 
   f.set("tile", small ? g.kernel[1] * g.kernel[2] : g.kernel[2] <= 9 ? g.kernel[2] : 1);
   f.set("made_d", g.made[0]), f.set("made_h", g.made[1]);
   f.set("slide_d", g.stride[0] * r.size[1] * r.size[2]), f.set("slide_h", g.stride[1] * r.size[2]);
-  row_function(f, g, r, out);  // sets what both have in common
+  set_geometry(f, g, r, out);
   const std::string taps =
       f.file().function("conv_taps", "The weights' gradient of a convolution, from one image", f.fill(kTaps));
   const int64_t frame = (r.count() + kLanes - 1) / kLanes * kLanes, sums = r.channels * g.taps() * pitch;

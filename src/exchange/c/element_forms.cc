@@ -8,6 +8,7 @@ namespace {
 
 // Integers wrap around: unsigned arithmetic does, signed arithmetic must not be asked to.
 constexpr ElementForm kForms[] = {
+    {"copy", "$a"},  // in chains: elements that go to memory of the user's
     {"add", "$a + $b", "($T)(($U)$a + ($U)$b)"},
     {"subtract", "$a - $b", "($T)(($U)$a - ($U)$b)"},
     {"multiply", "$a * $b", "($T)(($U)$a * ($U)$b)"},

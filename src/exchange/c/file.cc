@@ -224,7 +224,7 @@ void Function::lines(const std::string& text) {
 }
 
 void Function::open(const std::string& head) {
-  line(head + " {");
+  line(head.empty() ? "{" : head + " {");
   depth_++;
 }
 
@@ -249,7 +249,8 @@ std::vector<std::string> Function::loops(const Dims& shape, const std::map<int, 
       opened++;
     }
   }
-  open_loops_.push_back(opened);
+  if (opened == 0) open("");  // names inside are of their own in any case
+  open_loops_.push_back(std::max(opened, 1));
   return index;
 }
 

@@ -70,8 +70,11 @@ class Places {
   virtual std::string scratch(const Record& record, int64_t bytes) = 0;
   /// The operand's elements if they are known now: constants and frozen memory.
   virtual const std::byte* elements(const Operand& operand) const = 0;
-  /// Further constant elements, by which a form may replace those of an operand.
-  virtual std::string constant(const Operand& from, const std::string& layout, std::vector<std::byte> bytes) = 0;
+  /// Constant elements, under a name that the same key gives again.
+  virtual std::string constant(const std::string& key, DType type, const std::string& comment,
+                               std::vector<std::byte> bytes) = 0;
+  /// What tells an operand's elements from those of others.
+  virtual std::string key(const Operand& operand) const = 0;
 };
 
 /// A function of the file for one record. Its text is C with $ in front of what is filled in: $name is a value that was
@@ -101,7 +104,9 @@ class Function {
   DType main_type() const { return type_; }
 
   void line(const std::string& text);
-  void lines(const std::string& text);  // of several; the first and the last may be empty
+  void lines(const std::string& text);                  // of several; the first and the last may be empty
+  void raw(const std::string& text) { text_ += text; }  // as it is
+  void before(const std::string& text) { text_ = "  " + text + "\n" + text_; }  // in front of all
   void open(const std::string& head);
   void close();
   void close(int count) {

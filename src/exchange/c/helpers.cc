@@ -244,6 +244,22 @@ static void philox(uint64_t block, uint64_t stream, uint64_t seed, uint32_t *wor
   word[3] = c3;
 }
 )c"},
+        {"bounded",
+         {"philox"},
+         R"c(/* The number below `range` that x selects (Lemire); words that would make some likelier are drawn again. */
+static uint64_t bounded(uint64_t x, uint64_t range, uint64_t index, uint64_t stream, uint64_t seed) {
+  const uint64_t uneven = (0 - range) % range;
+  while (x * range < uneven) {
+    uint32_t word[4];
+    seed += UINT64_C(0x9E3779B97F4A7C15);
+    philox(index, stream, seed, word);
+    x = (uint64_t)word[0] | (uint64_t)word[1] << 32;
+  }
+  const uint64_t a = x >> 32, b = x & 0xFFFFFFFF, c = range >> 32, d = range & 0xFFFFFFFF;
+  const uint64_t low = b * d, middle = a * d + (low >> 32), other = b * c + (middle & 0xFFFFFFFF);
+  return a * c + (middle >> 32) + (other >> 32);
+}
+)c"},
     };
     const auto own = own_math();
     list.insert(list.end(), own.begin(), own.end());

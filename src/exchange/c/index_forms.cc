@@ -89,6 +89,26 @@ void embedding_grad(Function& f) {
   f.close_loops();
 }
 
+void embedding_bag(Function& f) {
+  const View table = f.in(0, "table"), indices = f.in(1, "indices"), y = f.out(0, "y");
+  fill_elements(f, y, "0");
+  const auto index = f.loops(indices.shape);
+  f.line("const long row = (long)" + element(indices, index) + ";");
+  f.line("for (long k = 0; k < " + str(table.shape[1]) + "; k++) " + element(y, {index[0], "k"}) +
+         " += " + element(table, {"row", "k"}) + ";");
+  f.close_loops();
+}
+
+void embedding_bag_grad(Function& f) {
+  const View dy = f.in(0, "dy"), indices = f.in(1, "indices"), y = f.out(0, "y");
+  fill_elements(f, y, "0");
+  const auto index = f.loops(indices.shape);
+  f.line("const long row = (long)" + element(indices, index) + ";");
+  f.line("for (long k = 0; k < " + str(y.shape[1]) + "; k++) " + element(y, {"row", "k"}) +
+         " += " + element(dy, {index[0], "k"}) + ";");
+  f.close_loops();
+}
+
 void one_hot(Function& f) {
   const View indices = f.in(0, "indices"), y = f.out(0, "y");
   fill_elements(f, y, "0");
@@ -117,6 +137,8 @@ std::span<const OpForm> index_forms() {
       {"index_select_grad", index_select_grad, check_size, kOutside},
       {"embedding", embedding, check_table, kOutside},
       {"embedding_grad", embedding_grad, check_rows, kOutside},
+      {"embedding_bag", embedding_bag, check_table, kOutside},
+      {"embedding_bag_grad", embedding_bag_grad, check_rows, kOutside},
       {"one_hot", one_hot, check_classes, kOutside},
   };
   return kForms;

@@ -188,10 +188,58 @@ void taps_grad(Function& f) {
   f.close(4);
 }
 
+// Patches as columns, and back -----------------------------------------------------------------------------------------
+
+// Loops over all elements of all patches of x [n, c, h, w]; those inside x are at row, col.
+void open_patches(Function& f, const View& x, const View& columns) {
+  const auto option = [&](const char* name, int axis, int64_t fallback) {
+    const Dims& d = f.ints(name);
+    return d.empty() ? fallback : d[axis];
+  };
+  const char *names[] = {"n", "c"}, *taps[] = {"p", "q"}, *steps[] = {"h", "w"}, *places[] = {"row", "col"};
+  int64_t made[2];
+  for (int a = 0; a < 2; a++) {
+    const int64_t room =
+        x.shape[a + 2] + 2 * option("padding", a, 0) - option("dilation", a, 1) * (f.ints("kernel")[a] - 1) - 1;
+    made[a] = room / option("stride", a, 1) + 1;
+  }
+  const auto open = [&](const char* i, int64_t n) {
+    f.open(std::string("for (long ") + i + " = 0; " + i + " < " + str(n) + "; " + i + "++)");
+  };
+  for (int a = 0; a < 2; a++) open(names[a], x.shape[a]);
+  for (int a = 0; a < 2; a++) open(taps[a], f.ints("kernel")[a]);
+  for (int a = 0; a < 2; a++) open(steps[a], made[a]);
+  for (int a = 0; a < 2; a++)
+    f.line(std::string("const long ") + places[a] + " = " + steps[a] + " * " + str(option("stride", a, 1)) + " + " +
+           taps[a] + " * " + str(option("dilation", a, 1)) + " - " + str(option("padding", a, 0)) + ";");
+  f.set("inside", "row >= 0 && row < " + str(x.shape[2]) + " && col >= 0 && col < " + str(x.shape[3]));
+  f.set("x_", element(x, kIn));
+  f.set("column_",
+        element(columns, {"n", "((c * " + str(f.ints("kernel")[0]) + " + p) * " + str(f.ints("kernel")[1]) + " + q)",
+                          "(h * " + str(made[1]) + " + w)"}));
+}
+
+void im2col(Function& f) {
+  const View x = f.in(0, "x"), y = f.out(0, "y");
+  open_patches(f, x, y);
+  f.line("$column_ = $inside ? $x_ : 0;");
+  f.close(6);
+}
+
+void col2im(Function& f) {
+  const View columns = f.in(0, "columns"), y = f.out(0, "y");
+  fill_elements(f, y, "0");
+  open_patches(f, y, columns);
+  f.line("if ($inside) $x_ += $column_;");
+  f.close(6);
+}
+
 }  // namespace
 
 std::span<const OpForm> pool_forms() {
   static constexpr OpForm kForms[] = {
+      {"im2col", im2col},
+      {"col2im", col2im},
       {"max_pool1d", sliding_max},
       {"max_pool2d", sliding_max},
       {"max_pool_taps", taps_max},

@@ -20,8 +20,9 @@ bool lay_out_b(Function& f) {
       const std::byte* at = from + (k * p.b_row + n * p.b_col) * static_cast<int64_t>(element);
       std::copy(at, at + element, bytes.begin() + static_cast<int64_t>(static_cast<size_t>(k * p.n + n) * element));
     }
+  const std::string layout = "[" + str(p.k) + ", " + str(p.n) + "]";
   f.parameter(std::string("const ") + memory_type(b.dtype) + " *restrict ", "b",
-              f.places().constant(b, "[" + str(p.k) + ", " + str(p.n) + "]", std::move(bytes)));
+              f.places().constant(f.places().key(b) + layout, b.dtype, "laid out as " + layout, std::move(bytes)));
   return true;
 }
 

@@ -1,5 +1,6 @@
 // Products as ops: batched, of vectors, or with layouts that no planned product takes.
 #include "exchange/c/families.h"
+#include "ingot/ops/equation.h"
 
 namespace ingot::exchange {
 namespace {
@@ -85,11 +86,50 @@ void linear(Function& f) {
   product(f, vector ? with_axis(x, 0) : x, w, vector ? with_axis(y, 0) : y, f.given(2) ? &bias : nullptr);
 }
 
+// Sums of products over named axes, all at once: a loop for each name.
+void einsum(Function& f) {
+  static const char kNobody = 0;
+  const Record& r = f.record();
+  std::vector<Tensor> tensors;
+  std::vector<const Tensor*> pointers;
+  std::vector<View> views;
+  for (int i = 0; i < r.inputs; i++) {
+    const Operand& o = r.operands[static_cast<size_t>(i)];
+    tensors.push_back(Tensor::symbolic(&kNobody, i, o.dtype, o.shape, o.strides));
+    views.push_back(f.in(i, "x" + str(i)));
+  }
+  for (const Tensor& t : tensors) pointers.push_back(&t);
+  const Equation e = parse_equation({*r.op, pointers, *r.attrs});
+  const View y = f.out(0, "y");
+  const auto name = [](int label) { return "n" + str(label); };
+  const auto open = [&](int label) {
+    f.open("for (long " + name(label) + " = 0; " + name(label) + " < " + str(e.size[label]) + "; " + name(label) +
+           "++)");
+  };
+  const auto at = [&](const View& v, const Labels& labels) {
+    std::vector<std::string> index;
+    for (int a = 0; a < labels.count; a++) index.push_back(name(labels.of[a]));
+    return element(v, index);
+  };
+  for (int a = 0; a < e.out.count; a++) open(e.out.of[a]);
+  f.line("double sum = 0;");
+  int summed = 0;
+  for (int label = 0; label < kLabels; label++)
+    if (e.times[label] > 0 && !e.out.has(label)) open(label), summed++;
+  std::string product;
+  for (int i = 0; i < r.inputs; i++)
+    product += (i > 0 ? " * (double)" : "(double)") + at(views[static_cast<size_t>(i)], e.in[i]);
+  f.line("sum += " + product + ";");
+  f.close(summed);
+  f.line(at(y, e.out) + " = ($T)sum;");
+  f.close(e.out.count);
+}
+
 }  // namespace
 
 std::span<const OpForm> product_forms() {
   static constexpr OpForm kForms[] = {
-      {"matmul", matmul}, {"matvec", matvec}, {"dot", dot}, {"outer", outer}, {"linear", linear},
+      {"matmul", matmul}, {"matvec", matvec}, {"dot", dot}, {"outer", outer}, {"linear", linear}, {"einsum", einsum},
   };
   return kForms;
 }

@@ -112,14 +112,28 @@ void normal(Function& f) {
   close_draws(f);
 }
 
+// Each number changes places with one drawn from those before it.
+void permutation(Function& f) {
+  const View y = f.out(0, "y");
+  f.file().need("bounded");
+  key(f);
+  f.set("n", y.shape[0]);
+  f.open("for (long i = 0; i < $n; i++)");
+  f.line("uint32_t word[4];");
+  f.line("philox((uint64_t)i / 2, stream, key, word);");
+  f.line("const uint64_t draw = (uint64_t)word[i % 2 * 2] | (uint64_t)word[i % 2 * 2 + 1] << 32;");
+  f.line("const long at = (long)bounded(draw, (uint64_t)i + 1, (uint64_t)i, stream, key);");
+  f.line("$y[i] = $y[at];");
+  f.line("$y[at] = i;");
+  f.close();
+}
+
 }  // namespace
 
 std::span<const OpForm> random_forms() {
   static constexpr OpForm kForms[] = {
-      {"dropout", dropout},
-      {"bernoulli", bernoulli},
-      {"uniform", uniform},
-      {"normal", normal},
+      {"dropout", dropout}, {"bernoulli", bernoulli},     {"uniform", uniform},
+      {"normal", normal},   {"permutation", permutation},
   };
   return kForms;
 }

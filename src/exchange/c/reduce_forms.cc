@@ -203,13 +203,47 @@ void cumsum(Function& f) {
   f.close_loops();
 }
 
+// Every element finds its place by counting those before it: as many steps as there are pairs, and no further memory.
+void sorted(Function& f, bool descending) {
+  const View x = f.in(0, "x"), values = f.out(0, "values"), indices = f.out(1, "indices");
+  f.main_type(x.dtype);
+  const int axis = normalize_axis(f.record().op->name, f.integer("axis"), x.rank());
+  const auto mine = f.loops(x.shape, {{axis, "k"}});
+  auto other = mine, to = mine;
+  other[static_cast<size_t>(axis)] = "j";
+  to[static_cast<size_t>(axis)] = "at";
+  f.set("n", x.shape[axis]);
+  const char* nan = is_float(x.dtype) ? " || (b != b && a == a)" : "";
+  f.open("for (long k = 0; k < $n; k++)");
+  f.line("const $T v = " + element(x, mine) + ";");
+  f.line("long at = 0;");
+  f.open("for (long j = 0; j < $n; j++)");
+  f.line("const $T u = " + element(x, other) + ";");
+  const auto less = [&](const std::string& a, const std::string& b) {
+    std::string text = std::string("(a < b") + nan + ")", out;
+    for (const char c : text) out += c == 'a' ? a : c == 'b' ? b : std::string(1, c);
+    return out;
+  };
+  const std::string first = descending ? less("v", "u") : less("u", "v"),
+                    last = descending ? less("u", "v") : less("v", "u");
+  f.line("at += " + first + " || (j < k && !" + last + ");");
+  f.close();
+  if (values.shape[axis] < x.shape[axis]) f.line("if (at >= " + str(values.shape[axis]) + ") continue;");
+  f.line(element(values, to) + " = v;");
+  f.line(element(indices, to) + " = k;");
+  f.close();
+  f.close_loops();
+}
+void sort(Function& f) { sorted(f, f.flag("descending")); }
+void topk(Function& f) { sorted(f, true); }
+
 }  // namespace
 
 std::span<const OpForm> reduce_forms() {
   static constexpr OpForm kForms[] = {
       {"sum", sum},          {"mean", mean},         {"prod", prod}, {"max", extremum<true>}, {"min", extremum<false>},
       {"argmax", arg<true>}, {"argmin", arg<false>}, {"var", var},   {"norm", norm},          {"logsumexp", logsumexp},
-      {"cumsum", cumsum},
+      {"cumsum", cumsum},    {"sort", sort},         {"topk", topk},
   };
   return kForms;
 }

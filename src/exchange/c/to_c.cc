@@ -8,6 +8,7 @@
 
 #include "exchange/c/forms.h"
 #include "exchange/c/names.h"
+#include "exchange/c/steps.h"
 #include "ingot/base/error.h"
 #include "ingot/base/file.h"
 #include "ingot/base/numbers.h"
@@ -31,8 +32,8 @@ void count_missing(const Program& p, std::map<std::string, int>& missing) {
   for (const Record& r : p.records) {
     if ((r.kind == Kind::kOp || r.kind == Kind::kCheck) && !has_c_form(*r.op)) missing[r.op->name]++;
     for (const graph::Chain::Instruction& i : r.chain.code)
-      if (!has_c_form(*i.op)) missing[i.op->name]++;
-    if (r.kind == Kind::kLoop) missing["loop"]++;
+      if (find_element_form(i.op->name) == nullptr) missing[i.op->name]++;
+    if (r.kind == Kind::kLoop) count_missing(r.loop->body, missing);
   }
 }
 
@@ -111,7 +112,8 @@ class Writer final : public Places {
         program_(graph::program_of(plan)),
         memory_(graph::memory_of(plan)),
         options_(options),
-        file_(options.math) {
+        file_(options.math),
+        steps_(file_, *this) {
     name_ = c_name(options.name.empty() ? program_.name : options.name, "plan");
     refuse_missing(program_);
     name_arguments();
@@ -120,10 +122,9 @@ class Writer final : public Places {
   }
 
   CSource run() {
-    for (const Record& r : program_.records)
-      if (r.kind == Kind::kOp && r.check_first) write_check(r);
-    for (const Record& r : program_.records) write_record(r);
+    steps_.write(program_);
     write_outputs();
+    run_ = steps_.text();
     CSource c;
     c.name = name_;
     c.arena = arena_bytes();
@@ -183,15 +184,19 @@ class Writer final : public Places {
     return memory_.address(o);
   }
 
-  std::string constant(const Operand& from, const std::string& layout, std::vector<std::byte> bytes) override {
-    const std::string key = str(static_cast<int>(from.space)) + " " + str(from.index) + " " + str(from.offset) + " " +
-                            to_string(from.shape) + to_string(from.strides) + layout;
+  std::string constant(const std::string& key, DType type, const std::string& comment,
+                       std::vector<std::byte> bytes) override {
     std::string& name = laid_out_[key];
     if (!name.empty()) return name;
-    Array a{constant_name(), from.dtype, false, bytes.size()};
+    const Array a{constant_name(), type, false, bytes.size()};
     name = a.name;
-    add_data(a, bytes.data(), true, part_names(from) + " laid out as " + layout);
+    add_data(a, bytes.data(), true, comment);
     return name;
+  }
+
+  std::string key(const Operand& o) const override {
+    return str(static_cast<int>(o.space)) + " " + str(o.index) + " " + str(o.offset) + " " + to_string(o.shape) +
+           to_string(o.strides);
   }
 
  private:
@@ -298,10 +303,6 @@ class Writer final : public Places {
               str(s.parts[i].offset / static_cast<int64_t>(size_of(s.dtype)));
     return text;
   }
-  std::string part_names(const Operand& o) const {
-    return o.space == Space::kBound ? c_comment(program_.slabs[static_cast<size_t>(o.index)].name) : "a constant";
-  }
-
   std::string part_of(const Array& a, const Operand& o, const std::string& type) const {
     const std::string base = !options_.own_memory && o.space == Space::kBound && is_state(static_cast<size_t>(o.index))
                                  ? "memory->" + a.name
@@ -335,48 +336,6 @@ class Writer final : public Places {
     data_ += text + ";\n\n";
   }
 
-  // Records -------------------------------------------------------------------------------------------------------------
-
-  void write_check(const Record& r) {
-    const OpForm* form = find_op_form(r.op->name);
-    Function f(file_, *this, r);
-    form->check(f);
-    f.line("return 0;");
-    const std::string call = f.call("check_" + std::string(r.op->name), comment_of(r), "int");
-    errors_.push_back(c_string(r.label + ": " + r.op->name + " " + form->refuses));
-    run_ += "  if (" + call + ") return " + str(static_cast<int64_t>(errors_.size())) + ";\n";
-  }
-
-  void write_record(const Record& r) {
-    if (r.kind == Kind::kCheck) return write_check(r);
-    const bool nothing = std::none_of(r.operands.begin(), r.operands.end(), [](const Operand& o) {
-      return o.given() && o.written && o.space != Space::kBlock && o.numel() > 0;
-    });
-    if (nothing) return;
-    Function f(file_, *this, r);
-    const char* name = "chain";
-    switch (r.kind) {
-      case Kind::kChain: write_chain(f); break;
-      case Kind::kFold: write_fold(f), name = "fold"; break;
-      case Kind::kProduct: write_product(f), name = "product"; break;
-      default:
-        name = r.op->name;
-        if (const OpForm* form = find_op_form(name))
-          form->write(f);
-        else
-          write_element_op(f);
-    }
-    run_ += "  " + f.call(name, comment_of(r)) + ";\n";
-  }
-
-  static std::string comment_of(const Record& r) {
-    std::string text = c_comment(r.label) + ":";
-    for (const Operand& o : r.operands)
-      if (o.given() && o.space != Space::kBlock) text += std::string(o.written ? " -> " : " ") + to_string(o.shape);
-    const std::string constants = r.attrs != nullptr ? c_comment(graph::attrs_text(*r.attrs)) : "";
-    return shortened(text + (constants.empty() ? "" : "; " + constants), 110);
-  }
-
   // Results that are not where the caller wants them.
   void write_outputs() {
     static const Attrs kNone{};
@@ -391,7 +350,7 @@ class Writer final : public Places {
       Operand to{Space::kOutput, true, o.dtype, -1 - static_cast<int>(i), 0, o.shape, contiguous_strides(o.shape)};
       r.operands = {o, to};
       r.operands[0].written = false;
-      write_record(r);
+      steps_.write(r);
     }
   }
 
@@ -443,11 +402,11 @@ class Writer final : public Places {
       describe(inputs_[i], program_.inputs[i].dtype, program_.inputs[i].shape, "input");
     for (size_t i = 0; i < outputs_.size(); i++)
       describe(outputs_[i], program_.outputs[i].operand.dtype, program_.outputs[i].operand.shape, "output");
-    t += errors_.empty() ? "   Gives 0. */\n"
-                         : "   Gives 0, or the number of the check that an input failed: " + name_ +
-                               "_error() says what is wrong. */\n";
+    t += steps_.errors().empty() ? "   Gives 0. */\n"
+                                 : "   Gives 0, or the number of the check that an input failed: " + name_ +
+                                       "_error() says what is wrong. */\n";
     t += "int " + name_ + "_run(" + arguments() + ");\n";
-    if (!errors_.empty()) t += "const char *" + name_ + "_error(int number);\n";
+    if (!steps_.errors().empty()) t += "const char *" + name_ + "_error(int number);\n";
     return t + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
   }
 
@@ -505,10 +464,10 @@ typedef uint8_t u8 MAY_ALIAS;
     for (size_t i = 0; i < outputs_.size(); i++)
       if (!mentions(outputs_[i])) t += "  (void)" + outputs_[i] + ";\n";
     t += run_ + "  return 0;\n}\n";
-    if (!errors_.empty()) {
+    if (!steps_.errors().empty()) {
       t += "\nconst char *" + name_ + "_error(int number) {\n  static const char *const text[] = {\"no error\"";
-      for (const std::string& e : errors_) t += ",\n                                     \"" + e + "\"";
-      t += "};\n  return number >= 0 && number <= " + str(static_cast<int64_t>(errors_.size())) +
+      for (const std::string& e : steps_.errors()) t += ",\n                                     \"" + e + "\"";
+      t += "};\n  return number >= 0 && number <= " + str(static_cast<int64_t>(steps_.errors().size())) +
            " ? text[number] : \"no such error\";\n}\n";
     }
     (void)c;
@@ -530,8 +489,9 @@ typedef uint8_t u8 MAY_ALIAS;
   const Memory& memory_;
   CSourceOptions options_;
   File file_;
+  Steps steps_;
   std::string name_;
-  std::vector<std::string> inputs_, outputs_, errors_;
+  std::vector<std::string> inputs_, outputs_;
   std::set<std::string> slab_names_;
   std::vector<std::pair<size_t, graph::Extent>> direct_;
   std::vector<Array> slabs_, constants_;
