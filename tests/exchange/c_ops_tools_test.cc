@@ -109,7 +109,7 @@ TEST(COps, HaveNothingThatCompilersWarnAbout) {
 
 // Whoever adds an op adds its form, or its name here.
 TEST(COps, AllHaveAFormButThese) {
-  const std::set<std::string> none = {};
+  const std::set<std::string> none = {"map"};  // a function of the user's
   std::string missing;
   for (const Op* op : ops_under_test())
     if (exchange::has_c_form(*op) == none.contains(op->name)) missing += std::string(" ") + op->name;

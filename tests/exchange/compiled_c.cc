@@ -71,6 +71,21 @@ void CFolder::add(const CSource& c, const Plan& plan) {
   files_ += " " + c.name + ".c " + c.name + "_call.c" + (c.weights.empty() ? "" : " " + c.name + "_weights.c");
 }
 
+void CFolder::add_text(const std::string& file, std::string text, const CSource& c, const Plan& plan) {
+  c.write(path_);
+  std::string slabs;
+  for (const graph::Program::Slab& slab : graph::program_of(plan).slabs) {
+    std::string name = slab.name;
+    std::replace(name.begin(), name.end(), ' ', '_');
+    std::replace(name.begin(), name.end(), '.', '_');
+    if (name[0] >= '0' && name[0] <= '9') name = "memory_" + name;
+    slabs += (slabs.empty() ? "&m." : ", &m.") + name;
+  }
+  text.replace(text.find("SLABS"), 5, slabs);
+  write_file(path_ + "/" + file, text);
+  files_ += " " + c.name + ".c " + file;
+}
+
 std::string CFolder::compile(const std::string& compiler) {
   if (library_ != nullptr) dlclose(library_);
   static int count = 0;  // a library of the same name would be the one that is loaded already

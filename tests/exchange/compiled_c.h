@@ -23,6 +23,8 @@ class CFolder {
   /// Adds a plan, and NAME_call(inputs, outputs), which calls it with pointers to all of them. Inputs and outputs are
   /// told by the plan.
   void add(const CSource& c, const Plan& plan);
+  /// Adds a plan and a text that calls it; SLABS in it becomes the addresses of the memory that it is bound to.
+  void add_text(const std::string& file, std::string text, const CSource& c, const Plan& plan);
   /// Compiles all that was added with `compiler` and its options; "" or what it said.
   std::string compile(const std::string& compiler);
   /// The same without making anything: warnings count as errors.
