@@ -25,13 +25,13 @@ echo "--- write"
 "$ingot" onnx info again.onnx | has "opset 17"
 "$ingot" onnx check again.onnx --size batch=5 | has "all is well"
 "$ingot" train digits --out run --set train.epochs=1 >said.txt
-"$ingot" export run -o digits.onnx | has "any batch"
+"$ingot" export run --to onnx -o digits.onnx | has "any batch"
 "$ingot" onnx check digits.onnx --size batch=4 | has "all is well"
 
 echo "--- refuse"
 refused "is it an ONNX file" onnx info run/config.toml
 refused "give NAME=N" onnx run "$models/mlp.onnx" --size batch
 refused "write weights to .safetensors" onnx convert "$models/mlp.onnx" -o x.txt
-refused "there is onnx" export run --to nonsense
+refused "no training step" export run --to onnx --train
 refused "inputs are .npy or .pb" onnx run "$models/mlp.onnx" x.csv
 echo "all is well"

@@ -29,9 +29,10 @@ Command doctor_command();
 /// The table of ops.
 Command ops_command();
 #ifdef INGOT_WITH_EXCHANGE
-/// Models in ONNX files; a trained model in a form of others.
-Command onnx_command();
+/// Writes a trained model for other places.
 Command export_command(const Systems& systems);
+/// Models in ONNX files.
+Command onnx_command();
 int onnx_info(const std::string& file, bool json);
 #endif
 /// A script that lets a shell complete these commands.

@@ -34,11 +34,13 @@ int main(int argc, char** argv) {
   std::vector<cli::Command> commands = {cli::train_command(systems, typed), cli::eval_command(systems),
                                         cli::predict_command(systems),      cli::info_command(systems),
                                         cli::recipes_command(systems),      cli::data_command()};
+#ifdef INGOT_WITH_EXCHANGE
+  commands.push_back(cli::export_command(systems));
+#endif
   for (const recipe::System* system : systems)
     for (const auto make : system->commands) commands.push_back(make());
 #ifdef INGOT_WITH_EXCHANGE
   commands.push_back(cli::onnx_command());
-  commands.push_back(cli::export_command(systems));
 #endif
   commands.push_back(cli::profile_command(systems));
   commands.push_back(cli::doctor_command());

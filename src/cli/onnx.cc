@@ -1,4 +1,4 @@
-// `ingot onnx` and `ingot export`: models of others, and ours for others.
+// `ingot onnx`: models of others.
 #include "ingot/exchange/onnx.h"
 
 #include <fmt/format.h>
@@ -194,33 +194,6 @@ int bench(const OnnxOptions& o) {
   return 0;
 }
 
-// A run's model, with what its data was normalised by, so that others give it what they measure.
-struct ExportRunOptions {
-  std::string model, to = "onnx", out;
-};
-
-int export_run(const ExportRunOptions& o, const Systems& systems) {
-  if (o.to != "onnx") throw Error(fmt::format("export: --to {} — there is onnx", o.to));
-  Model model = load_model(o.model, systems);
-  const Task& task = model.task();
-  Dims shape{2};
-  for (const int64_t size : task.input) shape.push_back(size);
-  Tensor mean, deviation;
-  if (!task.mean.empty()) {
-    Dims channels = Dims::filled(shape.size(), 1);
-    if (task.mean.size() > 1) channels[1] = static_cast<int64_t>(task.mean.size());
-    mean = Tensor::from(task.mean, channels), deviation = Tensor::from(task.deviation, channels);
-  }
-  const PlanFunction fn = [&](std::span<const Tensor> in) {
-    const Tensor x = mean.defined() ? (in[0] - mean) / deviation : in[0];
-    return std::vector<NamedTensor>{{"y", model.net()(x)}};
-  };
-  const InputSpec spec(shape, task.input_type, "x");
-  const std::string out = o.out.empty() ? "model.onnx" : o.out;
-  io::write_file(out, onnx::to_onnx(fn, std::span(&spec, 1), model.net().state_dict()));
-  return fmt::print("{} written: opset 17, any batch\n", printable(out)), 0;
-}
-
 Option file_option(OnnxOptions& o) {
   return {.name = "FILE", .target = &o.file, .about = "an ONNX model", .required = true};
 }
@@ -305,23 +278,6 @@ Command onnx_command() {
                                 {"--json", &o->json, "print JSON"},
                                 threads_option()},
                                bench)}};
-}
-
-Command export_command(const Systems& systems) {
-  auto o = std::make_shared<ExportRunOptions>();
-  return {.name = "export",
-          .about = "A trained model in a form of others",
-          .options = {{.name = "MODEL",
-                       .target = &o->model,
-                       .about = "a model's file, or the folder of its run",
-                       .required = true},
-                      {.name = "--to", .target = &o->to, .about = "the form", .type = "onnx", .shows_default = true},
-                      {.name = "-o,--out",
-                       .target = &o->out,
-                       .about = "the file to write (default: model.onnx)",
-                       .type = "FILE"}},
-          .run = [o, systems] { return export_run(*o, systems); },
-          .footer = fixed_text("For instance:\n  ingot export runs/digits --to onnx -o digits.onnx")};
 }
 
 }  // namespace ingot::cli
