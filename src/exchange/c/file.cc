@@ -107,6 +107,11 @@ std::string element(const View& view, const std::vector<std::string>& index) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 std::string File::math(const std::string& function, DType t) {
+  if (function == "sqrt" && t == kF32) {
+    includes_math_ = includes_math_ || math_;
+    need(math_ ? "root" : "own_root");
+    return "root";
+  }
   if (math_) {
     includes_math_ = true;
     return function + (t == kF32 ? "f" : "");

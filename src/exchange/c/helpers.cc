@@ -5,6 +5,34 @@
 namespace ingot::exchange {
 namespace {
 
+// Within a unit in the last place, also without fused multiply-add.
+const std::string kNewtonRoot = R"c(static float root(float x) {
+  const float z = x < 1e-30f ? x * 1.2676506e30f : x, half = 0.5f * z;
+  union {
+    float number;
+    uint32_t bits;
+  } y;
+  y.number = z;
+  y.bits = UINT32_C(0x5F3759DF) - (y.bits >> 1);
+  float t = y.number;
+  t *= 1.5f - half * t * t;
+  t *= 1.5f - half * t * t;
+  t *= 1.5f - half * t * t;
+  const float s = z * t, r = s + 0.5f * t * (z - s * s);
+  if (x < 0) return 0.0f / 0.0f;
+  return x > 0 && x <= 3.4028235e38f ? (x < 1e-30f ? r * 8.8817842e-16f : r) : x;
+}
+)c";
+const std::string kOwnRoot = "/* The square root, by Newton's method. */\n" + kNewtonRoot;
+const std::string kRoot =
+    R"c(/* sqrtf may set errno, which keeps compilers from doing many side by side; Newton's method does not. */
+#if defined(__GNUC__) && !defined(__TINYC__) && (defined(__SSE2__) || defined(__ARM_NEON))
+)c" +
+    kNewtonRoot + R"c(#else
+static float root(float x) { return sqrtf(x); }
+#endif
+)c";
+
 const std::vector<Helper>& helpers() {
   static const std::vector<Helper> all = [] {
     std::vector<Helper> list = {
@@ -182,7 +210,10 @@ static int64_t to_i64(double v) {
   u.number = v;
   return u.bits;
 }
-static float bits_float(uint32_t v) {
+)c"},
+        {"bits_float",
+         {},
+         R"c(static float bits_float(uint32_t v) {
   union {
     uint32_t bits;
     float number;
@@ -191,7 +222,9 @@ static float bits_float(uint32_t v) {
   return u.number;
 }
 )c"},
-        {"from_bf16", {"float_bits"}, R"c(static float from_bf16(uint16_t h) { return bits_float((uint32_t)h << 16); }
+        {"root", {}, kRoot.c_str()},
+        {"own_root", {}, kOwnRoot.c_str()},
+        {"from_bf16", {"bits_float"}, R"c(static float from_bf16(uint16_t h) { return bits_float((uint32_t)h << 16); }
 )c"},
         {"to_bf16",
          {"float_bits"},
@@ -202,7 +235,7 @@ static float bits_float(uint32_t v) {
 }
 )c"},
         {"from_f16",
-         {"float_bits"},
+         {"bits_float"},
          R"c(static float from_f16(uint16_t h) {
   const uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
   if (exponent == 31) return bits_float(sign | 0x7F800000 | fraction << 13);
@@ -212,7 +245,7 @@ static float bits_float(uint32_t v) {
 }
 )c"},
         {"to_f16",
-         {"float_bits"},
+         {"float_bits", "bits_float"},
          R"c(/* To nearest even. */
 static uint16_t to_f16(float v) {
   const uint32_t b = float_bits(v), sign = b >> 16 & 0x8000, a = b & 0x7FFFFFFF;

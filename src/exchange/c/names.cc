@@ -122,6 +122,7 @@ const std::set<std::string, std::less<>>& words() {
                                                          "STORE",
                                                          "STORE_D",
                                                          "UNROLL",
+                                                         "root",
                                                          "REGISTERS",
                                                          "REGISTERS_D",
                                                          "MAY_ALIAS",

@@ -30,7 +30,7 @@ void begin(Function& f, int arrays, int scale, bool decay) {
     f.file().need("power");
     f.line("const double correction1 = 1 - power($beta1, *step), correction2 = @sqrt(1 - power($beta2, *step));");
     f.main_type(views[0].dtype);
-    f.line("const $T pace = ($T)((double)rate / correction1), root = ($T)(1 / correction2);");
+    f.line("const $T pace = ($T)((double)rate / correction1), spread = ($T)(1 / correction2);");
   }
   const auto index = f.loops(shape);
   static constexpr const char* kValues[] = {"p", "g", "m", "v"};
@@ -77,7 +77,7 @@ void adam(Function& f) {
   f.set("eps", literal(f.real("eps"), t));
   f.lines(R"(
 const $T mean = $b1 * m + $c1 * g, square = $b2 * v + $c2 * g * g;
-p -= pace * (mean / (@sqrt(square) * root + $eps));
+p -= pace * (mean / (@sqrt(square) * spread + $eps));
 $new0 = p;
 $new1 = mean;
 $new2 = square;

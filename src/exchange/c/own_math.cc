@@ -16,7 +16,8 @@ const Helper kDouble[] = {
   u.number = v;
   return u.bits;
 }
-static double bits_double(uint64_t v) {
+)c"},
+    {"bits_double", {}, R"c(static double bits_double(uint64_t v) {
   union {
     uint64_t bits;
     double number;
@@ -30,7 +31,7 @@ static double bits_double(uint64_t v) {
 const std::vector<Helper>& all() {
   static const std::vector<Helper> list = [] {
     std::vector<Helper> h(std::begin(kDouble), std::end(kDouble));
-    h.push_back({"own_sqrt", {"double_bits"}, R"c(static double own_sqrt(double x) {
+    h.push_back({"own_sqrt", {"double_bits", "bits_double"}, R"c(static double own_sqrt(double x) {
   double scale = 1;
   if (!(x > 0) || x > 1.7976931348623157e308) return x == 0 || x > 0 ? x : (x - x) / (x - x);
   if (x < 2.2250738585072014e-308) x *= 18014398509481984.0, scale = 1.0 / 134217728.0;
@@ -39,7 +40,7 @@ const std::vector<Helper>& all() {
   return y * scale;
 }
 )c"});
-    h.push_back({"own_exp", {"double_bits"}, R"c(static double own_exp(double x) {
+    h.push_back({"own_exp", {"bits_double"}, R"c(static double own_exp(double x) {
   if (x != x) return x;
   if (x > 709.782712893384) return 1e300 * 1e300;
   if (x < -745.1332191019412) return 0;
@@ -51,7 +52,7 @@ const std::vector<Helper>& all() {
   return y * bits_double((uint64_t)(1023 + half) << 52) * bits_double((uint64_t)(1023 + k - half) << 52);
 }
 )c"});
-    h.push_back({"own_log", {"double_bits"}, R"c(static double own_log(double x) {
+    h.push_back({"own_log", {"double_bits", "bits_double"}, R"c(static double own_log(double x) {
   int e = 0;
   if (!(x > 0)) return x == 0 ? -1e300 * 1e300 : (x - x) / (x - x);
   if (x > 1.7976931348623157e308) return x;
@@ -157,7 +158,6 @@ static double own_erfc(double x) {
   h.push_back({"own_" #name "f", \
                {"own_" #name},   \
                "static float own_" #name "f(float x) { return (float)own_" #name "((double)x); }\n"})
-    INGOT_OWN_FLOAT(sqrt);
     INGOT_OWN_FLOAT(exp);
     INGOT_OWN_FLOAT(log);
     INGOT_OWN_FLOAT(expm1);

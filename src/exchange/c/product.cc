@@ -28,7 +28,8 @@ bool lay_out_b(Function& f) {
 
 constexpr const char* kRowsContiguous = R"(
 enum { M = $m, N = $n, K = $k };
-enum { V = N >= 2 * $LANES ? 2 : 1, MOST = $REGISTERS / V, R = M < MOST ? M : MOST };
+enum { WIDE = N / $LANES, V = M == 1 && WIDE >= 8 ? 8 : M <= 3 && WIDE >= 4 ? 4 : WIDE >= 2 ? 2 : 1 };
+enum { MOST = $REGISTERS / V, PARTS = (M + MOST - 1) / MOST, R = (M + PARTS - 1) / PARTS };
 if (N >= $LANES) {
   for (long j = 0; j < N; j += V * $LANES) {
     const $M *bj = b + (j + V * $LANES <= N ? j : N - V * $LANES); /* the last block ends with the row */

@@ -229,6 +229,7 @@ void sorted(Function& f, bool descending) {
   f.line("at += " + first + " || (j < k && !" + last + ");");
   f.close();
   if (values.shape[axis] < x.shape[axis]) f.line("if (at >= " + str(values.shape[axis]) + ") continue;");
+  if (x.shape[axis] == 1) f.line("(void)at;");
   f.line(element(values, to) + " = v;");
   f.line(element(indices, to) + " = k;");
   f.close();
