@@ -21,9 +21,9 @@ if(INGOT_SHARED)
   add_test(NAME product/consumer
            COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/consumer/check.sh ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/consumer ${CMAKE_CXX_COMPILER} ${INGOT_IO} ${INGOT_RL} ${INGOT_RECIPE} ${all_systems})
   set_tests_properties(product/size product/consumer PROPERTIES LABELS fast TIMEOUT 600)
-  if(all_systems)
-    ingot_product_test(exports fast 120 check_exports.py ${PROJECT_SOURCE_DIR}/include $<TARGET_FILE:ingot_shared> $<TARGET_FILE:ingot_io_shared>
-                       $<TARGET_FILE:ingot_exchange_shared> $<TARGET_FILE:ingot_gates_shared> $<TARGET_FILE:ingot_rl_shared> $<TARGET_FILE:ingot_logic_shared> $<TARGET_FILE:ingot_recipe_shared>
+  if(all_systems AND INGOT_EXCHANGE)
+    ingot_product_test(exports fast 120 check_exports.py ${PROJECT_SOURCE_DIR}/include $<TARGET_FILE:ingot_shared> $<TARGET_FILE:ingot_io_shared> $<TARGET_FILE:ingot_exchange_shared>
+                       $<TARGET_FILE:ingot_gates_shared> $<TARGET_FILE:ingot_rl_shared> $<TARGET_FILE:ingot_logic_shared> $<TARGET_FILE:ingot_recipe_shared>
                        $<TARGET_FILE:ingot_gates_door_shared> $<TARGET_FILE:ingot_rl_door_shared> $<TARGET_FILE:ingot_logic_door_shared>)
   endif()
 endif()

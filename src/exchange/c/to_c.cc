@@ -1,11 +1,10 @@
 // A Program as a C file: a function for every record (one for all that do the same), and one that calls them in order.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <map>
+#include <tuple>
 
+#include "exchange/c/data.h"
 #include "exchange/c/forms.h"
 #include "exchange/c/names.h"
 #include "exchange/c/steps.h"
@@ -47,52 +46,6 @@ void refuse_missing(const Program& p) {
               " — compose them of other ops, or save the plan for a program that has the library");
 }
 
-// Data ------------------------------------------------------------------------------------------------------------------
-
-std::string number_at(const std::byte* at, DType t) {
-  char text[40];
-  const auto shortest = [&](auto value) -> std::string {
-    if (!std::isfinite(value)) return literal(static_cast<double>(value), t);
-    std::string s(text, std::to_chars(text, text + sizeof text, value).ptr);
-    if (s.find_first_of(".e") == std::string::npos) s += ".0";
-    return s + (t == kF32 ? "f" : "");
-  };
-  const auto read = [&](auto value) {
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  };
-  switch (t) {
-    case DType::kF32: return shortest(read(0.0f));
-    case DType::kF64: return shortest(read(0.0));
-    case DType::kI32: return literal(int64_t{read(int32_t{})}, t);
-    case DType::kI64: return literal(read(int64_t{}), t);
-    case DType::kF16:
-    case DType::kBF16: return std::to_string(read(uint16_t{}));
-    default: return std::to_string(read(uint8_t{}));
-  }
-}
-
-// An array's elements between braces, several a line.
-std::string numbers(const std::byte* data, size_t bytes, DType t) {
-  const size_t size = size_of(t), n = bytes / size;
-  std::string text = "{";
-  size_t column = 0;
-  for (size_t i = 0; i < n; i++) {
-    const std::string number = number_at(data + i * size, t);
-    if (column == 0 || column + number.size() > 116) {
-      text += "\n ";
-      column = 1;
-    }
-    text += " " + number + (i + 1 < n ? "," : "");
-    column += number.size() + 2;
-  }
-  return text + "\n}";
-}
-
-bool all_zero(const std::byte* data, size_t bytes) {
-  return std::all_of(data, data + bytes, [](std::byte b) { return b == std::byte{0}; });
-}
-
 // A block of memory as an array of C: what its elements are, and how many.
 struct Array {
   std::string name;
@@ -101,6 +54,12 @@ struct Array {
   size_t bytes = 0;
   size_t count() const { return mixed ? bytes : bytes / size_of(type); }
   std::string element() const { return mixed ? "uint8_t" : value_type(type); }
+};
+
+// A stretch of constant memory.
+struct Piece {
+  graph::Extent extent;
+  Array array;
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -117,7 +76,7 @@ class Writer final : public Places {
     name_ = c_name(options.name.empty() ? program_.name : options.name, "plan");
     refuse_missing(program_);
     name_arguments();
-    find_types();
+    find_arrays();
     find_direct_outputs();
   }
 
@@ -156,15 +115,10 @@ class Writer final : public Places {
             return plus(outputs_[output], (o.offset - extent.begin) / o.element());
         return "(" + type + ")(" + plus("arena", results_at() + o.offset) + ")";
       }
-      case Space::kBound: return part_of(slab(static_cast<size_t>(o.index)), o, type);
-      case Space::kConstant: {
-        Array& a = constants_[static_cast<size_t>(o.index)];
-        if (a.name.empty()) {
-          a.name = constant_name();
-          add_data(a, memory_.of(o).base, true, "a constant");
-        }
-        return part_of(a, o, type);
-      }
+      case Space::kBound:
+        if (is_state(static_cast<size_t>(o.index))) return part_of_state(slab(static_cast<size_t>(o.index)), o, type);
+        return part_of_piece(o, type);
+      case Space::kConstant: return part_of_piece(o, type);
       default: throw Error("to_c: an operand without memory");
     }
   }
@@ -215,26 +169,60 @@ class Writer final : public Places {
           c_name(program_.outputs[i].name.empty() ? "output" : program_.outputs[i].name, "output", taken));
   }
 
-  // The types of elements of slabs and constants, as the operands see them.
-  void find_types() {
-    for (size_t i = 0; i < program_.slabs.size(); i++)
-      slabs_.push_back({"", program_.slabs[i].dtype, false, static_cast<size_t>(program_.slabs[i].bytes)});
-    for (const int64_t bytes : program_.constants) constants_.push_back({"", kF32, false, static_cast<size_t>(bytes)});
-    std::map<const Array*, bool> seen;
-    const auto look = [&](const Operand& o) {
-      if (o.space != Space::kBound && o.space != Space::kConstant) return;
-      Array& a = (o.space == Space::kBound ? slabs_ : constants_)[static_cast<size_t>(o.index)];
-      if (bool& before = seen[&a]; !before) {
-        before = true;
-        a.type = o.dtype;
-      } else if (a.type != o.dtype) {
-        a.mixed = true;
-      }
-      if (a.bytes % size_of(o.dtype) != 0 || o.offset % o.element() != 0) a.mixed = true;
-    };
+  bool is_constant(const Operand& o) const {
+    return o.space == Space::kConstant || (o.space == Space::kBound && !is_state(static_cast<size_t>(o.index)));
+  }
+
+  template <class F>
+  void for_each_operand(F f) const {
     for (const Record& r : program_.records)
-      for (const Operand& o : r.operands) look(o);
-    for (const Program::Output& o : program_.outputs) look(o.operand);
+      for (const Operand& o : r.operands) f(o);
+    for (const Program::Output& o : program_.outputs) f(o.operand);
+  }
+
+  // Elements of one type; of several, the memory is seen as bytes.
+  static void add_type(Array& a, const Operand& o, int64_t begin, bool first) {
+    if (first) a.type = o.dtype;
+    const auto size = static_cast<int64_t>(size_of(o.dtype));
+    a.mixed =
+        a.mixed || a.type != o.dtype || (o.offset - begin) % size != 0 || static_cast<int64_t>(a.bytes) % size != 0;
+  }
+
+  // Memory that may change stays in one piece; of constants, what operands see together.
+  void find_arrays() {
+    for (const Program::Slab& s : program_.slabs) slabs_.push_back({"", s.dtype, false, static_cast<size_t>(s.bytes)});
+    std::vector<bool> seen(slabs_.size());
+    for_each_operand([&](const Operand& o) {
+      if (is_constant(o) && o.numel() > 0) pieces_.push_back({extent_of(o), {}});
+      if (o.space != Space::kBound || is_constant(o)) return;
+      const auto i = static_cast<size_t>(o.index);
+      add_type(slabs_[i], o, 0, !seen[i]);
+      seen[i] = true;
+    });
+    const auto order = [](const Piece& p) { return std::tuple(p.extent.space, p.extent.index, p.extent.begin); };
+    std::sort(pieces_.begin(), pieces_.end(), [&](const Piece& a, const Piece& b) { return order(a) < order(b); });
+    std::vector<Piece> merged;
+    for (const Piece& p : pieces_) {
+      if (!merged.empty() && merged.back().extent.meets(p.extent))
+        merged.back().extent.end = std::max(merged.back().extent.end, p.extent.end);
+      else
+        merged.push_back(p);
+    }
+    pieces_ = std::move(merged);
+    std::vector<bool> typed(pieces_.size());
+    for (Piece& p : pieces_) p.array.bytes = static_cast<size_t>(p.extent.end - p.extent.begin);
+    for_each_operand([&](const Operand& o) {
+      if (!is_constant(o) || o.numel() == 0) return;
+      const size_t i = piece_of(o);
+      add_type(pieces_[i].array, o, pieces_[i].extent.begin, !typed[i]);
+      typed[i] = true;
+    });
+  }
+  size_t piece_of(const Operand& o) const {
+    const graph::Extent e = extent_of(o);
+    size_t i = 0;
+    while (!pieces_[i].extent.covers(e)) i++;
+    return i;
   }
 
   // Results that records can write where the caller wants them: contiguous, and nobody else's memory.
@@ -277,11 +265,6 @@ class Writer final : public Places {
     if (!a.name.empty()) return a;
     const Program::Slab& s = program_.slabs[i];
     const std::byte* data = memory_.slabs[i].base;
-    if (!is_state(i)) {
-      a.name = constant_name();
-      add_data(a, data, true, slab_parts(s));
-      return a;
-    }
     a.name = slab_name(i);
     if (options_.own_memory) {
       add_data(a, data, false, slab_parts(s));
@@ -303,15 +286,33 @@ class Writer final : public Places {
               str(s.parts[i].offset / static_cast<int64_t>(size_of(s.dtype)));
     return text;
   }
-  std::string part_of(const Array& a, const Operand& o, const std::string& type) const {
-    const std::string base = !options_.own_memory && o.space == Space::kBound && is_state(static_cast<size_t>(o.index))
-                                 ? "memory->" + a.name
-                                 : a.name;
-    if (a.mixed) return "(" + type + ")(" + base + (a_is_union(o) ? ".bytes" : "") + " + " + str(o.offset) + ")";
+  std::string part_of_state(const Array& a, const Operand& o, const std::string& type) const {
+    const std::string base = options_.own_memory ? a.name : "memory->" + a.name;
+    if (a.mixed) return "(" + type + ")(" + base + (options_.own_memory ? ".bytes" : "") + " + " + str(o.offset) + ")";
     return o.offset == 0 ? base : base + " + " + str(o.offset / o.element());
   }
-  bool a_is_union(const Operand& o) const {
-    return options_.own_memory || o.space != Space::kBound || !is_state(static_cast<size_t>(o.index));
+
+  std::string part_of_piece(const Operand& o, const std::string& type) {
+    if (o.numel() == 0) return "(" + type + ")0";
+    Piece& p = pieces_[piece_of(o)];
+    const int64_t offset = o.offset - p.extent.begin;
+    if (p.array.name.empty()) {
+      p.array.name = constant_name();
+      add_data(p.array, memory_.of(o).base + p.extent.begin, true, comment_of(p.extent));
+    }
+    if (p.array.mixed) return "(" + type + ")(" + p.array.name + ".bytes + " + str(offset) + ")";
+    return offset == 0 ? p.array.name : p.array.name + " + " + str(offset / o.element());
+  }
+
+  // Which tensors of a slab it is.
+  std::string comment_of(const graph::Extent& e) const {
+    if (e.space == Space::kConstant) return "a constant";
+    const Program::Slab& s = program_.slabs[static_cast<size_t>(e.index)];
+    const auto size = static_cast<int64_t>(size_of(s.dtype));
+    std::vector<std::string> names;
+    for (const Program::Slab::Part& part : s.parts)
+      if (part.offset < e.end && part.offset + part.numel * size > e.begin) names.push_back(c_comment(part.name));
+    return names.empty() ? c_comment(s.name) : listed(names);
   }
 
   // Data of an array: in the file, or in the one of weights.
@@ -494,7 +495,8 @@ typedef uint8_t u8 MAY_ALIAS;
   std::vector<std::string> inputs_, outputs_;
   std::set<std::string> slab_names_;
   std::vector<std::pair<size_t, graph::Extent>> direct_;
-  std::vector<Array> slabs_, constants_;
+  std::vector<Array> slabs_;
+  std::vector<Piece> pieces_;
   std::vector<std::pair<size_t, Array>> first_values_;
   std::map<std::string, std::string> laid_out_;
   int64_t extra_bytes_ = 0;
