@@ -30,9 +30,9 @@ void open_heads(Function& f, const Dims& q, const Dims& k) {
   f.set("D", depth);
   f.set("scale", literal(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(depth)), f.main_type()));
   f.set("seen", f.flag("causal") ? "i + " + str(1 + k[1] - q[1]) : str(k[1]));
-  f.open("for (long b = 0; b < " + str(q[0]) + "; b++)");
-  f.open("for (long h = 0; h < " + str(heads) + "; h++)");
-  f.open("for (long i = 0; i < " + str(q[1]) + "; i++)");
+  f.open(cat("for (long b = 0; b < ", str(q[0]), "; b++)"));
+  f.open(cat("for (long h = 0; h < ", str(heads), "; h++)"));
+  f.open(cat("for (long i = 0; i < ", str(q[1]), "; i++)"));
   f.line("const long at = h * $D;");
 }
 

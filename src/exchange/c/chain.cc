@@ -40,7 +40,7 @@ class Writer {
                                       : i.type;
       const std::string made = expression(i);
       const std::string name = "t" + str(count_++);
-      f_.line(std::string("const ") + value_type(to) + " " + name + " = " + made + ";");
+      f_.line(cat("const ", value_type(to), " ", name, " = ", made, ";"));
       if (i.out.external && i.out.index == folded) {
         result = name;
       } else if (i.out.external) {
@@ -67,7 +67,7 @@ class Writer {
     if (name.empty()) {
       const View& v = e_.externals[static_cast<size_t>(slot.index)];
       name = "v" + str(slot.index);
-      f_.line(std::string("const ") + value_type(v.dtype) + " " + name + " = " + element(v, index) + ";");
+      f_.line(cat("const ", value_type(v.dtype), " ", name, " = ", element(v, index), ";"));
     }
     return name;
   }
@@ -88,7 +88,7 @@ class Writer {
       const std::string part = rest.substr(0, end);
       const size_t equals = part.find(" = ");
       const std::string name = part.substr(0, equals) + str(count_++);
-      f_.line(std::string("const ") + value_type(i.type) + " " + name + " = " + part.substr(equals + 3) + ";");
+      f_.line(cat("const ", value_type(i.type), " ", name, " = ", part.substr(equals + 3), ";"));
       f_.set(part.substr(0, equals), name);
     }
     return f_.fill(rest);
@@ -234,7 +234,7 @@ void write_fold(Function& f) {
   if (reduction.along == Reduction::Along::kColumns) {
     const std::string start = fold_start(reduction, type);
     const std::string cols_text = str(cols);
-    f.line("for (long j = 0; j < " + cols_text + "; j++) y[j] = " + start + ";");
+    f.line(cat("for (long j = 0; j < ", cols_text, "; j++) y[j] = ", start, ";"));
     const auto rows_index = f.loops(outer);
     const auto cols_index = f.loops(inner, {}, "j");
     const std::string value = w.body(joined(rows_index, cols_index), block);
@@ -242,20 +242,20 @@ void write_fold(Function& f) {
     f.close_loops();
     f.close_loops();
     if (!scale.empty())
-      f.line("for (long j = 0; j < " + cols_text + "; j++) y[j] *= " + literal(1.0 / static_cast<double>(count), type) +
-             ";");
+      f.line(cat("for (long j = 0; j < ", cols_text, "; j++) y[j] *= ", literal(1.0 / static_cast<double>(count), type),
+                 ";"));
     return;
   }
   // Sums of rows are taken in double: the error does not grow with the length.
   const char* total = sums ? "double" : value_type(type);
   const auto rows_index = f.loops(outer);
-  f.line(std::string(total) + " total = " + fold_start(reduction, type) + ";");
+  f.line(cat(std::string(total), " total = ", fold_start(reduction, type), ";"));
   const auto cols_index = f.loops(inner, {}, "j");
   const std::string value = w.body(joined(rows_index, cols_index), block);
   f.line(fold_step(reduction.fold, "total", sums && type == kF32 ? "(double)" + value : value));
   f.close_loops();
-  f.line(place(outer, rows_index) + " = (" + value_type(type) + ")" +
-         (scale.empty() ? "total" : "(total" + scale + ")") + ";");
+  f.line(cat(place(outer, rows_index), " = (", value_type(type), ")",
+             (scale.empty() ? "total" : "(total" + scale + ")"), ";"));
   f.close_loops();
 }
 

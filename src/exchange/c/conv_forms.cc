@@ -62,8 +62,8 @@ Frame frame_of(const Geometry& g) {
 
 // Copies the image of x (indices n and the channels of group g) into `frame`.
 void fill_frame(Function& f, const View& x, const Frame& r) {
-  f.line("for (long i = 0; i < " + str(r.count()) + "; i++) frame[i] = 0;");
-  f.open("for (long c = 0; c < " + str(r.channels) + "; c++)");
+  f.line(cat("for (long i = 0; i < ", str(r.count()), "; i++) frame[i] = 0;"));
+  f.open(cat("for (long c = 0; c < ", str(r.channels), "; c++)"));
   std::vector<std::string> index = {"n", "(g * " + str(r.channels) + " + c)"};
   std::string to = "c * " + str(r.plane());
   int opened = 0;
@@ -79,24 +79,24 @@ void fill_frame(Function& f, const View& x, const Frame& r) {
       to += " + " + str(r.lead[a] * pitch[a]);
       continue;
     }
-    f.open("for (long " + i + " = " + str(first) + "; " + i + " < " + str(last) + "; " + i + "++)");
+    f.open(cat("for (long ", i, " = ", str(first), "; ", i, " < ", str(last), "; ", i, "++)"));
     opened++;
     index.push_back(i);
     to += " + (" + i + " * " + str(r.step[a]) + " + " + str(r.lead[a]) + ") * " + str(pitch[a]);
   }
-  f.line("frame[" + to + "] = " + element(x, index) + ";");
+  f.line(cat("frame[", to, "] = ", element(x, index), ";"));
   f.close(opened + 1);
 }
 
 // Weights of group g as rows of result channels: turned[(c, taps), o]; `at` gives the element of w for c, o and a tap.
 void turn_weights(Function& f, const Geometry& g, int64_t in, int64_t out, int64_t pitch, const std::string& from) {
-  f.open("for (long k = 0; k < " + str(in * g.taps()) + "; k++)");
-  f.line("const long c = k / " + str(g.taps()) + ", tap = k % " + str(g.taps()) + ";");
-  f.line("const long kd = tap / " + str(g.kernel[1] * g.kernel[2]) + ", kh = tap / " + str(g.kernel[2]) + " % " +
-         str(g.kernel[1]) + ", kw = tap % " + str(g.kernel[2]) + ";");
+  f.open(cat("for (long k = 0; k < ", str(in * g.taps()), "; k++)"));
+  f.line(cat("const long c = k / ", str(g.taps()), ", tap = k % ", str(g.taps()), ";"));
+  f.line(cat("const long kd = tap / ", str(g.kernel[1] * g.kernel[2]), ", kh = tap / ", str(g.kernel[2]), " % ",
+             str(g.kernel[1]), ", kw = tap % ", str(g.kernel[2]), ";"));
   f.line("(void)c, (void)kd, (void)kh, (void)kw;");
-  f.line("for (long o = 0; o < " + str(out) + "; o++) turned[k * " + str(pitch) + " + o] = " + from + ";");
-  f.line("for (long o = " + str(out) + "; o < " + str(pitch) + "; o++) turned[k * " + str(pitch) + " + o] = 0;");
+  f.line(cat("for (long o = 0; o < ", str(out), "; o++) turned[k * ", str(pitch), " + o] = ", from, ";"));
+  f.line(cat("for (long o = ", str(out), "; o < ", str(pitch), "; o++) turned[k * ", str(pitch), " + o] = 0;"));
   f.close();
 }
 
@@ -157,7 +157,7 @@ void row_scratch(Function& f, const Geometry& g, const Frame& r, int64_t out, in
   const auto size = static_cast<int64_t>(size_of(f.main_type()));
   const int64_t frame = (r.count() + kLanes - 1) / kLanes * kLanes, turned = r.channels * g.taps() * pitch_of(out);
   f.scratch(memory_type(f.main_type()), "scratch", (frame + turned + rows * g.made[2] * pitch_of(out)) * size);
-  f.line("$M *frame = scratch, *turned = frame + " + str(frame) + ", *row = turned + " + str(turned) + ";");
+  f.line(cat("$M *frame = scratch, *turned = frame + ", str(frame), ", *row = turned + ", str(turned), ";"));
 }
 
 std::string row_start(const Geometry& g, const Frame& r, const std::string& d, const std::string& h) {
@@ -171,19 +171,19 @@ void convolve(Function& f, const Geometry& g, const Frame& r, const View& x, con
   const int64_t out = g.out / g.groups;
   const std::string row = row_function(f, g, r, out);
   row_scratch(f, g, r, out, 1);
-  f.open("for (long g = 0; g < " + str(g.groups) + "; g++)");
+  f.open(cat("for (long g = 0; g < ", str(g.groups), "; g++)"));
   turn_weights(f, g, r.channels, out, pitch_of(out), weights);
-  f.open("for (long n = 0; n < " + str(g.batch) + "; n++)");
+  f.open(cat("for (long n = 0; n < ", str(g.batch), "; n++)"));
   fill_frame(f, x, r);
-  f.open("for (long d = 0; d < " + str(g.made[0]) + "; d++)");
-  f.open("for (long h = 0; h < " + str(g.made[1]) + "; h++)");
-  f.line(row + "(" + row_start(g, r, "d", "h") + ", turned, row);");
-  f.open("for (long o = 0; o < " + str(out) + "; o++)");
+  f.open(cat("for (long d = 0; d < ", str(g.made[0]), "; d++)"));
+  f.open(cat("for (long h = 0; h < ", str(g.made[1]), "; h++)"));
+  f.line(cat(row, "(", row_start(g, r, "d", "h"), ", turned, row);"));
+  f.open(cat("for (long o = 0; o < ", str(out), "; o++)"));
   const std::string channel = "(g * " + str(out) + " + o)";
-  if (bias != nullptr) f.line("const $T base = " + element(*bias, {channel}) + ";");
-  f.open("for (long w = 0; w < " + str(g.made[2]) + "; w++)");
-  f.line("const $T s = row[w * " + str(pitch_of(out)) + " + o]" + (bias != nullptr ? " + base;" : ";"));
-  f.line(element(y, {"n", channel, "d", "h", "w"}) + " = " + (f.has_attr(kRelu) ? "s < 0 ? 0 : s" : "s") + ";");
+  if (bias != nullptr) f.line(cat("const $T base = ", element(*bias, {channel}), ";"));
+  f.open(cat("for (long w = 0; w < ", str(g.made[2]), "; w++)"));
+  f.line(cat("const $T s = row[w * ", str(pitch_of(out)), " + o]", (bias != nullptr ? " + base;" : ";")));
+  f.line(cat(element(y, {"n", channel, "d", "h", "w"}), " = ", (f.has_attr(kRelu) ? "s < 0 ? 0 : s" : "s"), ";"));
   f.close(6);
 }
 
@@ -281,22 +281,22 @@ void kernel_gradient(Function& f, const Geometry& g, const View& x, const View& 
   const int64_t frame = (r.count() + kLanes - 1) / kLanes * kLanes, sums = r.channels * g.taps() * pitch;
   f.scratch(memory_type(f.main_type()), "scratch",
             (frame + sums + made * pitch) * static_cast<int64_t>(size_of(f.main_type())));
-  f.line("$M *frame = scratch, *sums = frame + " + str(frame) + ", *passed = sums + " + str(sums) + ";");
-  f.open("for (long g = 0; g < " + str(g.groups) + "; g++)");
-  f.line("for (long i = 0; i < " + str(sums) + "; i++) sums[i] = 0;");
-  f.open("for (long n = 0; n < " + str(g.batch) + "; n++)");
+  f.line(cat("$M *frame = scratch, *sums = frame + ", str(frame), ", *passed = sums + ", str(sums), ";"));
+  f.open(cat("for (long g = 0; g < ", str(g.groups), "; g++)"));
+  f.line(cat("for (long i = 0; i < ", str(sums), "; i++) sums[i] = 0;"));
+  f.open(cat("for (long n = 0; n < ", str(g.batch), "; n++)"));
   fill_frame(f, x, r);
-  f.line("for (long i = 0; i < " + str(made * pitch) + "; i++) passed[i] = 0;");
+  f.line(cat("for (long i = 0; i < ", str(made * pitch), "; i++) passed[i] = 0;"));
   pass(out, pitch);
   f.line(taps + "(frame, passed, sums);");
   f.close();
   const std::string n = str(g.taps());
-  f.open("for (long k = 0; k < " + str(r.channels * g.taps()) + "; k++)");
-  f.line("const long c = k / " + n + ", kd = k % " + n + " / " + str(g.kernel[1] * g.kernel[2]) + ", kh = k / " +
-         str(g.kernel[2]) + " % " + str(g.kernel[1]) + ", kw = k % " + str(g.kernel[2]) + ";");
+  f.open(cat("for (long k = 0; k < ", str(r.channels * g.taps()), "; k++)"));
+  f.line(cat("const long c = k / ", n, ", kd = k % ", n, " / ", str(g.kernel[1] * g.kernel[2]), ", kh = k / ",
+             str(g.kernel[2]), " % ", str(g.kernel[1]), ", kw = k % ", str(g.kernel[2]), ";"));
   f.line("(void)c, (void)kd, (void)kh, (void)kw;");
-  f.line("for (long o = 0; o < " + str(out) + "; o++) " +
-         element(dw, {"(g * " + str(out) + " + o)", "c", "kd", "kh", "kw"}) + " = sums[k * " + str(pitch) + " + o];");
+  f.line(cat("for (long o = 0; o < ", str(out), "; o++) ",
+             element(dw, {"(g * " + str(out) + " + o)", "c", "kd", "kh", "kw"}), " = sums[k * ", str(pitch), " + o];"));
   f.close(2);
 }
 
@@ -305,10 +305,10 @@ void grad_kernel(Function& f) {
   const View dw = with_three(f.out(0, "dw"));
   const Geometry g = geometry(f, x.shape, dw.shape, dy.shape, given.rank() - 2);
   kernel_gradient(f, g, x, dw, [&](int64_t out, int64_t pitch) {
-    f.open("for (long o = 0; o < " + str(out) + "; o++)");
+    f.open(cat("for (long o = 0; o < ", str(out), "; o++)"));
     const auto at = f.loops(dy.shape, {{0, "n"}, {1, "(g * " + str(out) + " + o)"}}, "j");
-    f.line("passed[((" + at[2] + " * " + str(g.made[1]) + " + " + at[3] + ") * " + str(g.made[2]) + " + " + at[4] +
-           ") * " + str(pitch) + " + o] = " + element(dy, at) + ";");
+    f.line(cat("passed[((", at[2], " * ", str(g.made[1]), " + ", at[3], ") * ", str(g.made[2]), " + ", at[4], ") * ",
+               str(pitch), " + o] = ", element(dy, at), ";"));
     f.close_loops();
     f.close();
   });
@@ -333,30 +333,30 @@ void pooled_forward(Function& f) {
   const int64_t out = g.out / g.groups, pitch = pitch_of(out);
   const std::string row = row_function(f, g, r, out);
   row_scratch(f, g, r, out, wh);
-  f.open("for (long g = 0; g < " + str(g.groups) + "; g++)");
+  f.open(cat("for (long g = 0; g < ", str(g.groups), "; g++)"));
   turn_weights(f, g, r.channels, out, pitch, element(w, {"(g * " + str(out) + " + o)", "c", "kd", "kh", "kw"}));
-  f.open("for (long n = 0; n < " + str(g.batch) + "; n++)");
+  f.open(cat("for (long n = 0; n < ", str(g.batch), "; n++)"));
   fill_frame(f, x, r);
-  f.open("for (long h = 0; h < " + str(y.shape[2]) + "; h++)");
-  f.line("for (long i = 0; i < " + str(wh) + "; i++) " + row + "(" + row_start(g, r, "0", "(h * " + str(wh) + " + i)") +
-         ", turned, row + i * " + str(g.made[2] * pitch) + ");");
-  f.open("for (long w = 0; w < " + str(y.shape[3]) + "; w++)");
-  f.open("for (long o = 0; o < " + str(out) + "; o++)");
-  f.line("const $M *at = row + w * " + str(ww * pitch) + " + o;");
+  f.open(cat("for (long h = 0; h < ", str(y.shape[2]), "; h++)"));
+  f.line(cat("for (long i = 0; i < ", str(wh), "; i++) ", row, "(", row_start(g, r, "0", "(h * " + str(wh) + " + i)"),
+             ", turned, row + i * ", str(g.made[2] * pitch), ");"));
+  f.open(cat("for (long w = 0; w < ", str(y.shape[3]), "; w++)"));
+  f.open(cat("for (long o = 0; o < ", str(out), "; o++)"));
+  f.line(cat("const $M *at = row + w * ", str(ww * pitch), " + o;"));
   f.line("$T best = *at;");
   f.line("int tap = 0;");
   for (int64_t i = 0; i < wh * ww; i++) {
     if (i == 0) continue;
     f.open("");
-    f.line("const $T v = at[" + str((i / ww * g.made[2] + i % ww) * pitch) + "];");
+    f.line(cat("const $T v = at[", str((i / ww * g.made[2] + i % ww) * pitch), "];"));
     f.line("const int better = v > best || (v != v && best == best);");
     f.line("best = better ? v : best;");
-    f.line("tap = better ? " + str(i) + " : tap;");
+    f.line(cat("tap = better ? ", str(i), " : tap;"));
     f.close();
   }
   const std::string channel = "(g * " + str(out) + " + o)";
-  f.line("const $T s = best" + (f.given(2) ? " + " + element(bias, {channel}) : "") + ";");
-  f.line(element(y, {"n", channel, "h", "w"}) + " = " + (f.has_attr(kRelu) ? "s < 0 ? 0 : s" : "s") + ";");
+  f.line(cat("const $T s = best", (f.given(2) ? " + " + element(bias, {channel}) : ""), ";"));
+  f.line(cat(element(y, {"n", channel, "h", "w"}), " = ", (f.has_attr(kRelu) ? "s < 0 ? 0 : s" : "s"), ";"));
   if (with_taps)
     f.line(element(taps, {"n", channel, "h", "w"}) + " = (uint8_t)tap;");
   else
@@ -384,25 +384,25 @@ void pooled_grad_input(Function& f) {
   const int64_t in = g.out / g.groups, out = g.in / g.groups, pitch = pitch_of(out);
   const std::string row = row_function(f, t, r, out);
   row_scratch(f, t, r, out, 1);
-  f.open("for (long g = 0; g < " + str(g.groups) + "; g++)");
+  f.open(cat("for (long g = 0; g < ", str(g.groups), "; g++)"));
   turn_weights(f, t, r.channels, out, pitch, turned_weights(g, w));
-  f.open("for (long n = 0; n < " + str(g.batch) + "; n++)");
-  f.line("for (long i = 0; i < " + str(r.count()) + "; i++) frame[i] = 0;");
-  f.open("for (long c = 0; c < " + str(in) + "; c++)");
-  f.open("for (long h = 0; h < " + str(s.dy.shape[2]) + "; h++)");
-  f.open("for (long w = 0; w < " + str(s.dy.shape[3]) + "; w++)");
+  f.open(cat("for (long n = 0; n < ", str(g.batch), "; n++)"));
+  f.line(cat("for (long i = 0; i < ", str(r.count()), "; i++) frame[i] = 0;"));
+  f.open(cat("for (long c = 0; c < ", str(in), "; c++)"));
+  f.open(cat("for (long h = 0; h < ", str(s.dy.shape[2]), "; h++)"));
+  f.open(cat("for (long w = 0; w < ", str(s.dy.shape[3]), "; w++)"));
   const std::vector<std::string> index = {"n", "(g * " + str(in) + " + c)", "h", "w"};
-  f.line("const long tap = " + element(s.taps, index) + ", p = (h * " + str(s.wh) + " + tap / " + str(s.ww) + ") * " +
-         str(r.step[1]) + " + " + str(r.lead[1]) + ", q = (w * " + str(s.ww) + " + tap % " + str(s.ww) + ") * " +
-         str(r.step[2]) + " + " + str(r.lead[2]) + ";");
-  f.line("if (p >= 0 && p < " + str(r.size[1]) + " && q >= 0 && q < " + str(r.size[2]) + ") frame[c * " +
-         str(r.plane()) + " + p * " + str(r.size[2]) + " + q] = " + element(s.dy, index) + ";");
+  f.line(cat("const long tap = ", element(s.taps, index), ", p = (h * ", str(s.wh), " + tap / ", str(s.ww), ") * ",
+             str(r.step[1]), " + ", str(r.lead[1]), ", q = (w * ", str(s.ww), " + tap % ", str(s.ww), ") * ",
+             str(r.step[2]), " + ", str(r.lead[2]), ";"));
+  f.line(cat("if (p >= 0 && p < ", str(r.size[1]), " && q >= 0 && q < ", str(r.size[2]), ") frame[c * ", str(r.plane()),
+             " + p * ", str(r.size[2]), " + q] = ", element(s.dy, index), ";"));
   f.close(3);
-  f.open("for (long h = 0; h < " + str(t.made[1]) + "; h++)");
-  f.line(row + "(" + row_start(t, r, "0", "h") + ", turned, row);");
-  f.open("for (long o = 0; o < " + str(out) + "; o++)");
-  f.line("for (long w = 0; w < " + str(t.made[2]) + "; w++) " +
-         element(dx, {"n", "(g * " + str(out) + " + o)", "0", "h", "w"}) + " = row[w * " + str(pitch) + " + o];");
+  f.open(cat("for (long h = 0; h < ", str(t.made[1]), "; h++)"));
+  f.line(cat(row, "(", row_start(t, r, "0", "h"), ", turned, row);"));
+  f.open(cat("for (long o = 0; o < ", str(out), "; o++)"));
+  f.line(cat("for (long w = 0; w < ", str(t.made[2]), "; w++) ",
+             element(dx, {"n", "(g * " + str(out) + " + o)", "0", "h", "w"}), " = row[w * ", str(pitch), " + o];"));
   f.close(4);
 }
 
@@ -413,13 +413,13 @@ void pooled_grad_kernel(Function& f) {
   const View dw = with_three(f.out(0, "dw"));
   const Geometry g = pooled_geometry(f, s, x.shape, dw.shape);
   kernel_gradient(f, g, x, dw, [&](int64_t out, int64_t pitch) {
-    f.open("for (long o = 0; o < " + str(out) + "; o++)");
-    f.open("for (long h = 0; h < " + str(s.dy.shape[2]) + "; h++)");
-    f.open("for (long w = 0; w < " + str(s.dy.shape[3]) + "; w++)");
+    f.open(cat("for (long o = 0; o < ", str(out), "; o++)"));
+    f.open(cat("for (long h = 0; h < ", str(s.dy.shape[2]), "; h++)"));
+    f.open(cat("for (long w = 0; w < ", str(s.dy.shape[3]), "; w++)"));
     const std::vector<std::string> index = {"n", "(g * " + str(out) + " + o)", "h", "w"};
-    f.line("const long tap = " + element(s.taps, index) + ";");
-    f.line("passed[((h * " + str(s.wh) + " + tap / " + str(s.ww) + ") * " + str(g.made[2]) + " + w * " + str(s.ww) +
-           " + tap % " + str(s.ww) + ") * " + str(pitch) + " + o] = " + element(s.dy, index) + ";");
+    f.line(cat("const long tap = ", element(s.taps, index), ";"));
+    f.line(cat("passed[((h * ", str(s.wh), " + tap / ", str(s.ww), ") * ", str(g.made[2]), " + w * ", str(s.ww),
+               " + tap % ", str(s.ww), ") * ", str(pitch), " + o] = ", element(s.dy, index), ";"));
     f.close(3);
   });
 }

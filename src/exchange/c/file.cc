@@ -116,7 +116,7 @@ std::string File::math(const std::string& function, DType t) {
     includes_math_ = true;
     return function + (t == kF32 ? "f" : "");
   }
-  const std::string own = "own_" + function + (t == kF32 ? "f" : "");
+  std::string own = "own_" + function + (t == kF32 ? "f" : "");
   need(own);
   return own;
 }
@@ -249,7 +249,7 @@ std::vector<std::string> Function::loops(const Dims& shape, const std::map<int, 
       index.emplace_back("0");
     } else {
       const std::string i = letter + std::to_string(a);
-      open("for (long " + i + " = 0; " + i + " < " + str(shape[a]) + "; " + i + "++)");
+      open(cat("for (long ", i, " = 0; ", i, " < ", str(shape[a]), "; ", i, "++)"));
       index.push_back(i);
       opened++;
     }
@@ -305,7 +305,7 @@ std::string Function::fill(const std::string& text) {
       } else if (const auto value = values_.find(word); value != values_.end()) {
         out += value->second.find('$') == std::string::npos ? value->second : fill(value->second);
       } else {
-        throw Error("to_c: nothing is named $" + word + " in: " + text);
+        throw Error(cat("to_c: nothing is named $", word, " in: ", text));
       }
     } else if (c == '#' && end < text.size() &&
                (std::isdigit(static_cast<unsigned char>(text[end])) != 0 || text.compare(end, 3, "inf") == 0)) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,13 @@ std::string literal(int64_t value, DType t);
 /// name[i * 3 + j]: the element of a view at an index, one expression per axis.
 std::string element(const View& view, const std::vector<std::string>& index);
 inline std::string str(int64_t n) { return std::to_string(n); }
+/// All of them, one after the other.
+template <class... T>
+std::string cat(const T&... parts) {
+  std::string text;
+  (text.append(std::string_view(parts)), ...);
+  return text;
+}
 
 class File {
  public:

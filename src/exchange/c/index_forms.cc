@@ -6,8 +6,8 @@ namespace ingot::exchange {
 void check_range(Function& f, int operand, const std::string& low, const std::string& high) {
   const View indices = f.in(operand, "indices");
   const auto index = f.loops(indices.shape);
-  f.line("const int64_t i = " + element(indices, index) + ";");
-  f.line("if (" + (low.empty() ? "" : "i < " + low + " || ") + "i >= " + high + ") return 1;");
+  f.line(cat("const int64_t i = ", element(indices, index), ";"));
+  f.line(cat("if (", (low.empty() ? "" : "i < " + low + " || "), "i >= ", high, ") return 1;"));
   f.close_loops();
 }
 
@@ -28,9 +28,9 @@ void gather(Function& f) {
   const View x = f.in(0, "x"), indices = f.in(1, "indices"), y = f.out(0, "y");
   auto index = f.loops(y.shape);
   const std::string to = element(y, index), from = element(indices, index);
-  f.line("const long at = (long)" + from + ";");
+  f.line(cat("const long at = (long)", from, ";"));
   index[static_cast<size_t>(axis_of(f))] = "at";
-  f.line(to + " = " + element(x, index) + ";");
+  f.line(cat(to, " = ", element(x, index), ";"));
   f.close_loops();
 }
 
@@ -39,7 +39,7 @@ void scatter_add(Function& f) {
   copy_elements(f, y, x);
   auto index = f.loops(source.shape);
   const std::string value = element(source, index);
-  f.line("const long at = (long)" + element(indices, index) + ";");
+  f.line(cat("const long at = (long)", element(indices, index), ";"));
   index[static_cast<size_t>(axis_of(f))] = "at";
   f.line(added(y, element(y, index), value));
   f.close_loops();
@@ -50,9 +50,9 @@ void index_select(Function& f) {
   auto index = f.loops(y.shape);
   const auto axis = static_cast<size_t>(axis_of(f));
   const std::string to = element(y, index);
-  f.line("const long at = (long)" + element(indices, {index[axis]}) + ";");
+  f.line(cat("const long at = (long)", element(indices, {index[axis]}), ";"));
   index[axis] = "at";
-  f.line(to + " = " + element(x, index) + ";");
+  f.line(cat(to, " = ", element(x, index), ";"));
   f.close_loops();
 }
 
@@ -62,7 +62,7 @@ void index_select_grad(Function& f) {
   auto index = f.loops(dy.shape);
   const auto axis = static_cast<size_t>(axis_of(f));
   const std::string value = element(dy, index);
-  f.line("const long at = (long)" + element(indices, {index[axis]}) + ";");
+  f.line(cat("const long at = (long)", element(indices, {index[axis]}), ";"));
   index[axis] = "at";
   f.line(added(y, element(y, index), value));
   f.close_loops();
@@ -71,10 +71,10 @@ void index_select_grad(Function& f) {
 void embedding(Function& f) {
   const View table = f.in(0, "table"), indices = f.in(1, "indices"), y = f.out(0, "y");
   auto index = f.loops(indices.shape);
-  f.line("const long row = (long)" + element(indices, index) + ";");
+  f.line(cat("const long row = (long)", element(indices, index), ";"));
   index.emplace_back("k");
-  f.line("for (long k = 0; k < " + str(table.shape[1]) + "; k++) " + element(y, index) + " = " +
-         element(table, {"row", "k"}) + ";");
+  f.line(cat("for (long k = 0; k < ", str(table.shape[1]), "; k++) ", element(y, index), " = ",
+             element(table, {"row", "k"}), ";"));
   f.close_loops();
 }
 
@@ -82,10 +82,10 @@ void embedding_grad(Function& f) {
   const View dy = f.in(0, "dy"), indices = f.in(1, "indices"), y = f.out(0, "y");
   fill_elements(f, y, "0");
   auto index = f.loops(indices.shape);
-  f.line("const long row = (long)" + element(indices, index) + ";");
+  f.line(cat("const long row = (long)", element(indices, index), ";"));
   index.emplace_back("k");
-  f.line("for (long k = 0; k < " + str(y.shape[1]) + "; k++) " +
-         added(y, element(y, {"row", "k"}), element(dy, index)));
+  f.line(
+      cat("for (long k = 0; k < ", str(y.shape[1]), "; k++) ", added(y, element(y, {"row", "k"}), element(dy, index))));
   f.close_loops();
 }
 
@@ -93,9 +93,9 @@ void embedding_bag(Function& f) {
   const View table = f.in(0, "table"), indices = f.in(1, "indices"), y = f.out(0, "y");
   fill_elements(f, y, "0");
   const auto index = f.loops(indices.shape);
-  f.line("const long row = (long)" + element(indices, index) + ";");
-  f.line("for (long k = 0; k < " + str(table.shape[1]) + "; k++) " + element(y, {index[0], "k"}) +
-         " += " + element(table, {"row", "k"}) + ";");
+  f.line(cat("const long row = (long)", element(indices, index), ";"));
+  f.line(cat("for (long k = 0; k < ", str(table.shape[1]), "; k++) ", element(y, {index[0], "k"}),
+             " += ", element(table, {"row", "k"}), ";"));
   f.close_loops();
 }
 
@@ -103,9 +103,9 @@ void embedding_bag_grad(Function& f) {
   const View dy = f.in(0, "dy"), indices = f.in(1, "indices"), y = f.out(0, "y");
   fill_elements(f, y, "0");
   const auto index = f.loops(indices.shape);
-  f.line("const long row = (long)" + element(indices, index) + ";");
-  f.line("for (long k = 0; k < " + str(y.shape[1]) + "; k++) " + element(y, {"row", "k"}) +
-         " += " + element(dy, {index[0], "k"}) + ";");
+  f.line(cat("const long row = (long)", element(indices, index), ";"));
+  f.line(cat("for (long k = 0; k < ", str(y.shape[1]), "; k++) ", element(y, {"row", "k"}),
+             " += ", element(dy, {index[0], "k"}), ";"));
   f.close_loops();
 }
 
@@ -113,9 +113,9 @@ void one_hot(Function& f) {
   const View indices = f.in(0, "indices"), y = f.out(0, "y");
   fill_elements(f, y, "0");
   auto index = f.loops(indices.shape);
-  f.line("const long at = (long)" + element(indices, index) + ";");
+  f.line(cat("const long at = (long)", element(indices, index), ";"));
   index.emplace_back("at");
-  f.line(element(y, index) + " = " + (y.dtype == kF16 ? "15360" : y.dtype == kBF16 ? "16256" : "1") + ";");
+  f.line(cat(element(y, index), " = ", (y.dtype == kF16 ? "15360" : y.dtype == kBF16 ? "16256" : "1"), ";"));
   f.close_loops();
 }
 

@@ -14,7 +14,7 @@ void copy_elements(Function& f, const View& to, const View& from) {
   std::vector<View*> views = {&a, &b};
   merge_axes(shape, views, cut);
   const auto index = f.loops(shape);
-  f.line(element(a, index) + " = " + element(b, index) + ";");
+  f.line(cat(element(a, index), " = ", element(b, index), ";"));
   f.close_loops();
 }
 
@@ -25,7 +25,7 @@ void fill_elements(Function& f, const View& to, const std::string& value) {
   std::vector<View*> views = {&a};
   merge_axes(shape, views, cut);
   const auto index = f.loops(shape);
-  f.line(element(a, index) + " = " + value + ";");
+  f.line(cat(element(a, index), " = ", value, ";"));
   f.close_loops();
 }
 
@@ -104,8 +104,8 @@ void to(Function& f) {
   std::vector<View*> views = {&x, &y};
   merge_axes(shape, views, cut);
   const auto index = f.loops(shape);
-  f.line(std::string("const ") + value_type(x.dtype) + " v = " + element(x, index) + ";");
-  f.line(element(y, index) + " = " + converted(f, "v", x.dtype, y.dtype) + ";");
+  f.line(cat("const ", value_type(x.dtype), " v = ", element(x, index), ";"));
+  f.line(cat(element(y, index), " = ", converted(f, "v", x.dtype, y.dtype), ";"));
   f.close_loops();
 }
 
@@ -166,17 +166,17 @@ void full(Function& f) {
 void eye(Function& f) {
   const View y = f.out(0, "y");
   fill_elements(f, y, "0");
-  f.line("for (long i = 0; i < " + str(std::min(y.shape[0], y.shape[1])) + "; i++) " + element(y, {"i", "i"}) + " = " +
-         number_of(1, y.dtype) + ";");
+  f.line(cat("for (long i = 0; i < ", str(std::min(y.shape[0], y.shape[1])), "; i++) ", element(y, {"i", "i"}), " = ",
+             number_of(1, y.dtype), ";"));
 }
 
 void ramp(Function& f, double start, double step, double stop, int64_t last) {
   const View y = f.out(0, "y");
-  f.open("for (long i = 0; i < " + str(y.shape[0]) + "; i++)");
+  f.open(cat("for (long i = 0; i < ", str(y.shape[0]), "; i++)"));
   const std::string line = literal(start, kF64) + " + (double)i * " + literal(step, kF64);
-  f.line("const double v = " + (last > 0 ? "i == " + str(last) + " ? " + literal(stop, kF64) + " : " + line : line) +
-         ";");
-  f.line(element(y, {"i"}) + " = " + converted(f, "v", kF64, y.dtype) + ";");
+  f.line(cat("const double v = ", (last > 0 ? "i == " + str(last) + " ? " + literal(stop, kF64) + " : " + line : line),
+             ";"));
+  f.line(cat(element(y, {"i"}), " = ", converted(f, "v", kF64, y.dtype), ";"));
   f.close();
 }
 

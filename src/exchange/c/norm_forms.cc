@@ -11,6 +11,7 @@ namespace {
 void merge_tail(std::vector<View*> views, int first) {
   std::vector<View> tails;
   std::vector<View*> pointers;
+  tails.reserve(views.size());
   for (const View* v : views) {
     View tail = *v;
     tail.shape = Dims(std::span<const int64_t>(v->shape.begin() + first, v->shape.end()));
@@ -56,15 +57,15 @@ void add_up(Function& f, const std::string& total, Term term, const View& x, con
     const std::string n = str(x.shape[last]), from = "&" + element(x, at);
     const char* helper = term == Term::kValue ? "sum_run" : term == Term::kSquare ? "squares_run" : "dot_run";
     f.file().need(helper);
-    f.line(total + " += " + helper + "(" + (term == Term::kProduct ? "&" + element(*dy, at) + ", " : "") + from +
-           (term == Term::kValue ? "" : ", mean") + ", " + n + ");");
+    f.line(cat(total, " += ", helper, "(", (term == Term::kProduct ? "&" + element(*dy, at) + ", " : ""), from,
+               (term == Term::kValue ? "" : ", mean"), ", ", n, ");"));
   } else {
     const std::string v = element(x, at), away = "(" + v + " - mean)";
-    f.line(total + " += (double)(" +
-           (term == Term::kValue    ? v
-            : term == Term::kSquare ? away + " * " + away
-                                    : element(*dy, at) + " * " + away) +
-           ");");
+    f.line(cat(total, " += (double)(",
+               (term == Term::kValue    ? v
+                : term == Term::kSquare ? away + " * " + away
+                                        : element(*dy, at) + " * " + away),
+               ");"));
   }
   f.close_loops();
 }
@@ -92,8 +93,8 @@ void statistics(Function& f, bool rms, int64_t count, const auto& add) {
   f.line(rms ? "const $T mean = 0;" : "const $T mean = ($T)(total / " + n + ");");
   add("squares", Term::kSquare);
   if (rms) f.line("(void)total;");
-  f.line("const double variance = squares / " + n + ";");
-  f.line("const $T scale = 1 / @sqrt(($T)variance + " + literal(f.real("eps"), f.main_type()) + ");");
+  f.line(cat("const double variance = squares / ", n, ";"));
+  f.line(cat("const $T scale = 1 / @sqrt(($T)variance + ", literal(f.real("eps"), f.main_type()), ");"));
 }
 
 void row_norm(Function& f, bool rms) {
@@ -109,9 +110,9 @@ void row_norm(Function& f, bool rms) {
   for (int a = 0; a < r.first; a++) given[a] = row[static_cast<size_t>(a)];
   const auto at = f.loops(r.x.shape, given, "j");
   const std::vector<std::string> own(at.begin() + r.first, at.end());
-  f.line("const $T v = (" + element(r.x, at) + " - mean) * scale" + (f.given(1) ? " * " + element(weight, own) : "") +
-         (has_bias ? " + " + element(bias, own) : "") + ";");
-  f.line(element(y, at) + " = " + relu(f, "v") + ";");
+  f.line(cat("const $T v = (", element(r.x, at), " - mean) * scale", (f.given(1) ? " * " + element(weight, own) : ""),
+             (has_bias ? " + " + element(bias, own) : ""), ";"));
+  f.line(cat(element(y, at), " = ", relu(f, "v"), ";"));
   f.close_loops();
   f.close_loops();
 }
@@ -153,8 +154,8 @@ product += (double)(g * normal);
 )");
   f.close_loops();
   const std::string n = literal(static_cast<double>(r.count), kF64);
-  f.line("const $T shift = " + std::string(rms ? "0 * ($T)sum" : "($T)(sum / " + n + ")") +
-         ", slope = ($T)(product / " + n + ");");
+  f.line(cat("const $T shift = ", std::string(rms ? "0 * ($T)sum" : "($T)(sum / " + n + ")"),
+             ", slope = ($T)(product / ", n, ");"));
   loop();
   f.line("$dx_ = ($dy_$w_ - shift - ($x_ - mean) * scale * slope) * scale;");
   f.close_loops();
@@ -193,19 +194,19 @@ Channels channels_of(Function& f, const View& x) {
 
 void open_sets(Function& f, const View& x, const Channels& c) {
   if (c.groups == 0) {
-    f.open("for (long c = 0; c < " + str(x.shape[1]) + "; c++)");
+    f.open(cat("for (long c = 0; c < ", str(x.shape[1]), "; c++)"));
   } else {
-    f.open("for (long i = 0; i < " + str(x.shape[0]) + "; i++)");
-    f.open("for (long group = 0; group < " + str(c.groups) + "; group++)");
+    f.open(cat("for (long i = 0; i < ", str(x.shape[0]), "; i++)"));
+    f.open(cat("for (long group = 0; group < ", str(c.groups), "; group++)"));
   }
 }
 void close_sets(Function& f, const Channels& c) { f.close(c.groups == 0 ? 1 : 2); }
 // Inside: the samples or channels of a set.
 void open_members(Function& f, const View& x, const Channels& c) {
   if (c.groups == 0)
-    f.open("for (long i = 0; i < " + str(x.shape[0]) + "; i++)");
+    f.open(cat("for (long i = 0; i < ", str(x.shape[0]), "; i++)"));
   else
-    f.open("for (long c = group * " + str(c.per_group) + "; c < (group + 1) * " + str(c.per_group) + "; c++)");
+    f.open(cat("for (long c = group * ", str(c.per_group), "; c < (group + 1) * ", str(c.per_group), "; c++)"));
 }
 
 void set_statistics(Function& f, const View& x, const Channels& c) {
@@ -236,11 +237,11 @@ void channel_norm(Function& f) {
     f.line(element(variance, {"c"}) + " = ($T)variance;");
   }
   open_members(f, x, c);
-  f.line("const $T slope = scale" + (f.given(1) ? " * " + element(weight, {"c"}) : "") + ";");
-  if (f.given(2)) f.line("const $T base = " + element(bias, {"c"}) + ";");
+  f.line(cat("const $T slope = scale", (f.given(1) ? " * " + element(weight, {"c"}) : ""), ";"));
+  if (f.given(2)) f.line(cat("const $T base = ", element(bias, {"c"}), ";"));
   const auto at = positions(f, x);
-  f.line("const $T v = (" + element(x, at) + " - mean) * slope" + (f.given(2) ? " + base;" : ";"));
-  f.line(element(y, at) + " = " + relu(f, "v") + ";");
+  f.line(cat("const $T v = (", element(x, at), " - mean) * slope", (f.given(2) ? " + base;" : ";")));
+  f.line(cat(element(y, at), " = ", relu(f, "v"), ";"));
   f.close_loops();
   f.close();
   close_sets(f, c);
@@ -274,12 +275,12 @@ void channel_norm_grad(Function& f) {
   f.line("sum += passed$w;");
   f.line("product += moved$w;");
   f.close();
-  f.line("const $T shift = ($T)(sum / " + n + "), slope = ($T)(product / " + n + ") * scale;");
+  f.line(cat("const $T shift = ($T)(sum / ", n, "), slope = ($T)(product / ", n, ") * scale;"));
   open_members(f, x, c);
-  if (f.given(2)) f.line("const $T factor = " + element(weight, {"c"}) + ";");
+  if (f.given(2)) f.line(cat("const $T factor = ", element(weight, {"c"}), ";"));
   const auto at = positions(f, x);
-  f.line(element(dx, at) + " = (" + element(dy, at) + (f.given(2) ? " * factor" : "") + " - shift - (" +
-         element(x, at) + " - mean) * slope) * scale;");
+  f.line(cat(element(dx, at), " = (", element(dy, at), (f.given(2) ? " * factor" : ""), " - shift - (", element(x, at),
+             " - mean) * slope) * scale;"));
   f.close_loops();
   f.close();
   close_sets(f, c);

@@ -35,8 +35,8 @@ void begin(Function& f, int arrays, int scale, bool decay) {
   const auto index = f.loops(shape);
   static constexpr const char* kValues[] = {"p", "g", "m", "v"};
   for (int i = 0; i < arrays; i++)
-    f.line(std::string(i == 1 || (i == 0) ? "" : "const ") + "$T " + kValues[i] + " = " +
-           element(views[static_cast<size_t>(i)], index) + ";");
+    f.line(cat(std::string(i == 1 || (i == 0) ? "" : "const "), "$T ", kValues[i], " = ",
+               element(views[static_cast<size_t>(i)], index), ";"));
   for (int i = 0; i + 1 < arrays; i++) f.set("new" + str(i), element(views[static_cast<size_t>(arrays + i)], index));
   if (f.given(scale)) f.line("g *= factor;");
   if (const double most = f.real("clip_value"); most > 0) {
@@ -44,7 +44,7 @@ void begin(Function& f, int arrays, int scale, bool decay) {
     f.line("g = g > $most ? $most : g < -$most ? -$most : g;");
   }
   if (const double weight_decay = f.real("weight_decay"); decay && weight_decay != 0)
-    f.line("g += " + literal(weight_decay, f.main_type()) + " * p;");
+    f.line(cat("g += ", literal(weight_decay, f.main_type()), " * p;"));
 }
 
 // Values that are set with `set` come before views of that name: results are written through them.
@@ -69,7 +69,8 @@ void adam(Function& f) {
   const bool decoupled = f.flag("decoupled");
   begin(f, 4, 6, !decoupled);
   const DType t = f.main_type();
-  if (decoupled && f.real("weight_decay") != 0) f.line("p *= 1 - rate * " + literal(f.real("weight_decay"), t) + ";");
+  if (decoupled && f.real("weight_decay") != 0)
+    f.line(cat("p *= 1 - rate * ", literal(f.real("weight_decay"), t), ";"));
   f.set("b1", literal(f.real("beta1"), t));
   f.set("b2", literal(f.real("beta2"), t));
   f.set("c1", literal(1 - f.real("beta1"), t));

@@ -47,8 +47,7 @@ const std::vector<std::string> kOut = {"n", "c", "h", "w"}, kIn = {"n", "c", "ro
 void open_results(Function& f, const View& y) {
   const char* names[] = {"n", "c", "h", "w"};
   for (int a = 0; a < 4; a++)
-    f.open(std::string("for (long ") + names[a] + " = 0; " + names[a] + " < " + str(y.shape[a]) + "; " + names[a] +
-           "++)");
+    f.open(cat("for (long ", names[a], " = 0; ", names[a], " < ", str(y.shape[a]), "; ", names[a], "++)"));
 }
 
 // Loops over the places of one window that lie inside the input: row, col and, sliding, p and q.
@@ -57,14 +56,14 @@ int open_window(Function& f, const Windows& w, bool adaptive) {
   for (int a = 0; a < 2; a++) {
     const std::string o = result[a], i = place[a];
     if (adaptive) {
-      f.open("for (long " + i + " = " + o + " * " + str(w.in[a]) + " / " + str(w.out[a]) + "; " + i + " < ((" + o +
-             " + 1) * " + str(w.in[a]) + " + " + str(w.out[a] - 1) + ") / " + str(w.out[a]) + "; " + i + "++)");
+      f.open(cat("for (long ", i, " = ", o, " * ", str(w.in[a]), " / ", str(w.out[a]), "; ", i, " < ((", o, " + 1) * ",
+                 str(w.in[a]), " + ", str(w.out[a] - 1), ") / ", str(w.out[a]), "; ", i, "++)"));
       continue;
     }
-    f.open("for (long " + std::string(tap[a]) + " = 0; " + tap[a] + " < " + str(w.kernel[a]) + "; " + tap[a] + "++)");
-    f.line("const long " + i + " = " + o + " * " + str(w.stride[a]) + " + " + tap[a] + " * " + str(w.dilation[a]) +
-           " - " + str(w.pad[a]) + ";");
-    if (!w.inside()) f.line("if (" + i + " < 0 || " + i + " >= " + str(w.in[a]) + ") continue;");
+    f.open(cat("for (long ", std::string(tap[a]), " = 0; ", tap[a], " < ", str(w.kernel[a]), "; ", tap[a], "++)"));
+    f.line(cat("const long ", i, " = ", o, " * ", str(w.stride[a]), " + ", tap[a], " * ", str(w.dilation[a]), " - ",
+               str(w.pad[a]), ";"));
+    if (!w.inside()) f.line(cat("if (", i, " < 0 || ", i, " >= ", str(w.in[a]), ") continue;"));
   }
   return 2;
 }
@@ -87,13 +86,13 @@ void max_pool(Function& f, Says says, bool adaptive) {
   f.line("$T best = -#inf;");
   f.line("long at = -1;");
   const int opened = open_window(f, w, adaptive);
-  f.line("const $T v = " + element(x, kIn) + ";");
+  f.line(cat("const $T v = ", element(x, kIn), ";"));
   f.line("const int better = at < 0 || v > best || (v != v && best == best);");
   f.line("best = better ? v : best;");
-  f.line("at = better ? " + at + " : at;");
+  f.line(cat("at = better ? ", at, " : at;"));
   f.close(opened);
-  f.line(element(y, kOut) + " = " + (f.has_attr(kRelu) ? "best < 0 ? 0 : best" : "best") + ";");
-  if (says != Says::kNothing) f.line(element(where, kOut) + " = (" + value_type(where.dtype) + ")at;");
+  f.line(cat(element(y, kOut), " = ", (f.has_attr(kRelu) ? "best < 0 ? 0 : best" : "best"), ";"));
+  if (says != Says::kNothing) f.line(cat(element(where, kOut), " = (", value_type(where.dtype), ")at;"));
   f.close(4);
 }
 
@@ -112,7 +111,7 @@ void divisor(Function& f, const Windows& w, bool adaptive) {
       count +=
           (a == 0 ? "(" : " * (") + ("(" + end + " < " + most + " ? " + end + " : " + most) + ") - (" + start + "))";
     }
-    return f.line("const long count = " + count + ";");
+    return f.line(cat("const long count = ", count, ";"));
   }
   f.line("long count = 0;");
   const int opened = open_window(f, w, adaptive);
@@ -132,7 +131,7 @@ void avg(Function& f, bool adaptive) {
   open_results(f, y);
   f.line("double sum = 0;");
   const int opened = open_window(f, w, adaptive);
-  f.line("sum += (double)" + element(x, kIn) + ";");
+  f.line(cat("sum += (double)", element(x, kIn), ";"));
   f.close(opened);
   divisor(f, w, adaptive);
   f.line(element(y, kOut) + " = ($T)(sum / (double)count);");
@@ -147,7 +146,7 @@ void avg_grad(Function& f, bool adaptive) {
   fill_elements(f, dx, "0");
   open_results(f, dy);
   divisor(f, w, adaptive);
-  f.line("const $T part = " + element(dy, kOut) + " / ($T)count;");
+  f.line(cat("const $T part = ", element(dy, kOut), " / ($T)count;"));
   const int opened = open_window(f, w, adaptive);
   f.line(element(dx, kIn) + " += part;");
   f.close(opened + 4);
@@ -159,10 +158,10 @@ void max_grad(Function& f) {
   const View dy = with_two(f.in(0, "dy")), where = with_two(f.in(1, "where")), dx = with_two(f.out(0, "dx"));
   fill_elements(f, dx, "0");
   open_results(f, dy);
-  f.line("const long at = (long)" + element(where, kOut) + ", row = at / " + str(dx.shape[3]) + ", col = at % " +
-         str(dx.shape[3]) + ";");
+  f.line(cat("const long at = (long)", element(where, kOut), ", row = at / ", str(dx.shape[3]), ", col = at % ",
+             str(dx.shape[3]), ";"));
   if (dx.shape[2] == 1) f.line("(void)row;");
-  f.line(element(dx, kIn) + " += " + element(dy, kOut) + ";");
+  f.line(cat(element(dx, kIn), " += ", element(dy, kOut), ";"));
   f.close(4);
 }
 void check_positions(Function& f) {
@@ -177,14 +176,14 @@ void taps_grad(Function& f) {
   const Windows w = windows(f, dx, dy, given.rank() - 2);
   fill_elements(f, dx, "0");
   open_results(f, dy);
-  f.line("const long tap = " + element(where, kOut) + ";");
+  f.line(cat("const long tap = ", element(where, kOut), ";"));
   const char *place[] = {"row", "col"}, *result[] = {"h", "w"};
   for (int a = 0; a < 2; a++)
-    f.line(std::string("const long ") + place[a] + " = " + result[a] + " * " + str(w.stride[a]) + " + tap " +
-           (a == 0 ? "/ " : "% ") + str(w.kernel[1]) + " * " + str(w.dilation[a]) + " - " + str(w.pad[a]) + ";");
+    f.line(cat("const long ", place[a], " = ", result[a], " * ", str(w.stride[a]), " + tap ", (a == 0 ? "/ " : "% "),
+               str(w.kernel[1]), " * ", str(w.dilation[a]), " - ", str(w.pad[a]), ";"));
   const std::string add = element(dx, kIn) + " += " + element(dy, kOut) + ";";
-  f.line("if (tap < " + str(w.kernel[0] * w.kernel[1]) + " && row >= 0 && row < " + str(w.in[0]) +
-         " && col >= 0 && col < " + str(w.in[1]) + ") " + add);
+  f.line(cat("if (tap < ", str(w.kernel[0] * w.kernel[1]), " && row >= 0 && row < ", str(w.in[0]),
+             " && col >= 0 && col < ", str(w.in[1]), ") ", add));
   f.close(4);
 }
 
@@ -204,14 +203,14 @@ void open_patches(Function& f, const View& x, const View& columns) {
     made[a] = room / option("stride", a, 1) + 1;
   }
   const auto open = [&](const char* i, int64_t n) {
-    f.open(std::string("for (long ") + i + " = 0; " + i + " < " + str(n) + "; " + i + "++)");
+    f.open(cat("for (long ", i, " = 0; ", i, " < ", str(n), "; ", i, "++)"));
   };
   for (int a = 0; a < 2; a++) open(names[a], x.shape[a]);
   for (int a = 0; a < 2; a++) open(taps[a], f.ints("kernel")[a]);
   for (int a = 0; a < 2; a++) open(steps[a], made[a]);
   for (int a = 0; a < 2; a++)
-    f.line(std::string("const long ") + places[a] + " = " + steps[a] + " * " + str(option("stride", a, 1)) + " + " +
-           taps[a] + " * " + str(option("dilation", a, 1)) + " - " + str(option("padding", a, 0)) + ";");
+    f.line(cat("const long ", places[a], " = ", steps[a], " * ", str(option("stride", a, 1)), " + ", taps[a], " * ",
+               str(option("dilation", a, 1)), " - ", str(option("padding", a, 0)), ";"));
   f.set("inside", "row >= 0 && row < " + str(x.shape[2]) + " && col >= 0 && col < " + str(x.shape[3]));
   f.set("x_", element(x, kIn));
   f.set("column_",

@@ -25,9 +25,9 @@ void product(Function& f, const View& a, const View& b, const View& c, const Vie
     return "&" + element(v, at);
   };
   const char* m = memory_type(c.dtype);
-  f.line(std::string("const ") + m + " *restrict const a = " + base(a) + ";");
-  f.line(std::string("const ") + m + " *restrict const b = " + base(b) + ";");
-  f.line(std::string(m) + " *restrict const c = " + base(c) + ";");
+  f.line(cat("const ", m, " *restrict const a = ", base(a), ";"));
+  f.line(cat("const ", m, " *restrict const b = ", base(b), ";"));
+  f.line(cat(std::string(m), " *restrict const c = ", base(c), ";"));
   graph::Product p;
   p.m = c.shape[rank - 2];
   p.n = c.shape[rank - 1];
@@ -103,8 +103,7 @@ void einsum(Function& f) {
   const View y = f.out(0, "y");
   const auto name = [](int label) { return "n" + str(label); };
   const auto open = [&](int label) {
-    f.open("for (long " + name(label) + " = 0; " + name(label) + " < " + str(e.size[label]) + "; " + name(label) +
-           "++)");
+    f.open(cat("for (long ", name(label), " = 0; ", name(label), " < ", str(e.size[label]), "; ", name(label), "++)"));
   };
   const auto at = [&](const View& v, const Labels& labels) {
     std::vector<std::string> index;
@@ -119,7 +118,7 @@ void einsum(Function& f) {
   std::string product;
   for (int i = 0; i < r.inputs; i++)
     product += (i > 0 ? " * (double)" : "(double)") + at(views[static_cast<size_t>(i)], e.in[i]);
-  f.line("sum += " + product + ";");
+  f.line(cat("sum += ", product, ";"));
   f.close(summed);
   f.line(at(y, e.out) + " = ($T)sum;");
   f.close(e.out.count);

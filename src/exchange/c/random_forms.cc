@@ -14,8 +14,8 @@ void key(Function& f) {
     f.use(static_cast<int>(f.record().operands.size()) - 1, "seed");
     seed = "(uint64_t)*seed";
   }
-  f.line("const uint64_t key = " + seed + ", stream = UINT64_C(" +
-         std::to_string(static_cast<uint64_t>(f.integer("stream"))) + ");");
+  f.line(cat("const uint64_t key = ", seed, ", stream = UINT64_C(",
+             std::to_string(static_cast<uint64_t>(f.integer("stream"))), ");"));
 }
 
 // Loops over y row by row, with `i` the number of the element and word[] the random words of its block; `per_block`
@@ -25,7 +25,7 @@ std::vector<std::string> open_draws(Function& f, const View& y, int per_block) {
   f.line("uint32_t word[4] = {0};");
   f.line("uint64_t i = 0;");
   const auto index = f.loops(y.shape, {}, "j");
-  f.line("if (i % " + str(per_block) + " == 0) philox(i / " + str(per_block) + ", stream, key, word);");
+  f.line(cat("if (i % ", str(per_block), " == 0) philox(i / ", str(per_block), ", stream, key, word);"));
   return index;
 }
 void close_draws(Function& f) {
@@ -43,7 +43,7 @@ std::string chance(double p) {
 void bernoulli(Function& f) {
   const View y = f.out(0, "y");
   const auto index = open_draws(f, y, 4);
-  f.line(element(y, index) + " = (uint8_t)(" + chance(f.real("p")) + ");");
+  f.line(cat(element(y, index), " = (uint8_t)(", chance(f.real("p")), ");"));
   close_draws(f);
 }
 
@@ -52,8 +52,8 @@ void dropout(Function& f) {
   const double p = f.real("p");
   f.set("scale", literal(p == 1 ? 0 : 1 / (1 - p), f.main_type()));
   const auto index = open_draws(f, y, 4);
-  f.line("const uint8_t kept = (uint8_t)(" + chance(1 - p) + ");");
-  f.line(element(y, index) + " = kept ? " + element(x, index) + " * $scale : 0;");
+  f.line(cat("const uint8_t kept = (uint8_t)(", chance(1 - p), ");"));
+  f.line(cat(element(y, index), " = kept ? ", element(x, index), " * $scale : 0;"));
   f.line(element(mask, index) + " = kept;");
   close_draws(f);
 }
@@ -77,10 +77,10 @@ void uniform(Function& f) {
     f.set("below", literal(low < high ? std::nextafter(high, low) : high, kF32));
   }
   const auto index = open_draws(f, y, wide ? 2 : 4);
-  f.line("const $T u = " +
-         (wide ? unit("word[i % 2 * 2]", "word[i % 2 * 2 + 1]")
-               : std::string("(float)(word[i % 4] >> 8) * (1.0f / 16777216.0f)")) +
-         ";");
+  f.line(cat("const $T u = ",
+             (wide ? unit("word[i % 2 * 2]", "word[i % 2 * 2 + 1]")
+                   : std::string("(float)(word[i % 4] >> 8) * (1.0f / 16777216.0f)")),
+             ";"));
   f.line("const $T v = $low + u * $span;");
   f.line(element(y, index) + " = v < $below ? v : $below;");
   close_draws(f);
@@ -96,7 +96,7 @@ void normal(Function& f) {
   f.set("mean", literal(mean, kF64)), f.set("deviation", literal(deviation, kF64));
   const auto index = open_draws(f, y, wide ? 2 : 4);
   if (wide) {
-    f.line("const double u = " + unit("word[0]", "word[1]") + " + 1.0 / 18014398509481984.0;");
+    f.line(cat("const double u = ", unit("word[0]", "word[1]"), " + 1.0 / 18014398509481984.0;"));
     f.line("const uint32_t turn = word[3];");
     f.line(
         "const double part = (double)(uint32_t)(turn << 2) * (1.0 / 4294967296.0) + (double)(word[2] >> 9) * (1.0 / "
@@ -108,7 +108,7 @@ void normal(Function& f) {
   }
   f.line("const double angle = ((double)(turn >> 30) + part) * 1.57079632679489661923, radius = @sqrt(-2 * @log(u));");
   f.line("const double v = radius * (i % 2 == 0 ? @cos(angle) : @sin(angle));");
-  f.line(element(y, index) + " = (" + value_type(y.dtype) + ")($mean + $deviation * v);");
+  f.line(cat(element(y, index), " = (", value_type(y.dtype), ")($mean + $deviation * v);"));
   close_draws(f);
 }
 

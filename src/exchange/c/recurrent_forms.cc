@@ -59,8 +59,8 @@ void carried(Function& f, std::initializer_list<const char*> names, int64_t coun
   for (const char* name : names)
     text += (text.empty() ? "*" : ", *") + std::string(name) + " = scratch + " + str(at++ * count);
   f.scratch(memory_type(f.main_type()), "scratch", static_cast<int64_t>(size_of(f.main_type())) * at * count);
-  f.line("$M " + text + ";");
-  f.line("for (long i = 0; i < " + str(at * count) + "; i++) scratch[i] = 0;");
+  f.line(cat("$M ", text, ";"));
+  f.line(cat("for (long i = 0; i < ", str(at * count), "; i++) scratch[i] = 0;"));
 }
 
 void lstm_grad(Function& f) {
@@ -90,8 +90,8 @@ const $T squashed = @tanh($c[t, b, u]);
                     : "const $T before = $first ? 0 : $c[last, b, u];");
   const auto slope = [&](int64_t k, const std::string& d, const std::string& factor) {
     const std::string at = str(k) + " * $H + u";
-    f.line("$dx[t, b, " + at + "] = (" + d + (f.given(6) ? " + $dgates[t, b, " + at + "]" : "") + ") * (" + factor +
-           ");");
+    f.line(
+        cat("$dx[t, b, ", at, "] = (", d, (f.given(6) ? " + $dgates[t, b, " + at + "]" : ""), ") * (", factor, ");"));
   };
   slope(0, "cell * g", "i - i * i");
   slope(1, "cell * before", "f - f * f");
@@ -174,13 +174,13 @@ const $T hidden = $gates[t, b, 3 * $H + u];
   f.line(std::string("const $T d = dh[b * $H + u]") + (f.given(4) ? " + $dy[t, b, u];" : ";"));
   f.line(f.given(3) ? "const $T before = $first ? $h0[b, u] : $y[last, b, u];"
                     : "const $T before = $first ? 0 : $y[last, b, u];");
-  f.line("const $T dc = (d * (1 - update)" + extra(2) + ") * (1 - candidate * candidate);");
-  f.line("const $T dr = (dc * hidden" + extra(0) + ") * (reset - reset * reset);");
-  f.line("const $T dz = (d * (before - candidate)" + extra(1) + ") * (update - update * update);");
+  f.line(cat("const $T dc = (d * (1 - update)", extra(2), ") * (1 - candidate * candidate);"));
+  f.line(cat("const $T dr = (dc * hidden", extra(0), ") * (reset - reset * reset);"));
+  f.line(cat("const $T dz = (d * (before - candidate)", extra(1), ") * (update - update * update);"));
   f.line("$dx[t, b, u] = $dhidden[t, b, u] = dr;");
   f.line("$dx[t, b, $H + u] = $dhidden[t, b, $H + u] = dz;");
   f.line("$dx[t, b, 2 * $H + u] = dc;");
-  f.line("$dhidden[t, b, 2 * $H + u] = dc * reset" + extra(3) + ";");
+  f.line(cat("$dhidden[t, b, 2 * $H + u] = dc * reset", extra(3), ";"));
   f.line("dh[b * $H + u] = d * update;");
   f.close();
   f.lines(R"(

@@ -46,14 +46,14 @@ void reduce(Function& f, Steps steps) {
   const Axes axes = axes_of(f, x, y);
   const auto kept = loops_over(f, x, axes, false, {});
   steps(f, x, axes, kept);
-  f.line(element(y, kept) + " = (" + value_type(y.dtype) + ")result;");
+  f.line(cat(element(y, kept), " = (", value_type(y.dtype), ")result;"));
   f.close_loops();
 }
 
 // for all folded elements: `text`, with the element as v.
 void each(Function& f, const View& x, const Axes& axes, const std::vector<std::string>& kept, const std::string& text) {
   const auto index = loops_over(f, x, axes, true, kept);
-  f.line("const $T v = " + element(x, index) + ";");
+  f.line(cat("const $T v = ", element(x, index), ";"));
   f.lines(text);
   f.close_loops();
 }
@@ -71,7 +71,7 @@ void sum_all(Function& f, const View& x, const Axes& axes, const std::vector<std
   f.file().need("sum_run");
   auto index = loops_over(f, x, axes, true, kept, last);
   index[static_cast<size_t>(last)] = "0";
-  f.line("result += sum_run(&" + element(x, index) + ", " + str(x.shape[last]) + ");");
+  f.line(cat("result += sum_run(&", element(x, index), ", ", str(x.shape[last]), ");"));
   f.close_loops();
 }
 
@@ -89,12 +89,11 @@ bool sum_columns(Function& f, double scale) {
   const std::string n = str(x.shape[last]);
   auto to = kept, from = kept;
   to[static_cast<size_t>(last)] = "k";
-  f.line("for (long k = 0; k < " + n + "; k++) " + element(y, to) + " = 0;");
+  f.line(cat("for (long k = 0; k < ", n, "; k++) ", element(y, to), " = 0;"));
   from = loops_over(f, x, axes, true, to);
-  f.line("for (long k = 0; k < " + n + "; k++) " + element(y, to) + " += " + element(x, from) + ";");
+  f.line(cat("for (long k = 0; k < ", n, "; k++) ", element(y, to), " += ", element(x, from), ";"));
   f.close_loops();
-  if (scale != 1)
-    f.line("for (long k = 0; k < " + n + "; k++) " + element(y, to) + " *= " + literal(scale, kF32) + ";");
+  if (scale != 1) f.line(cat("for (long k = 0; k < ", n, "; k++) ", element(y, to), " *= ", literal(scale, kF32), ";"));
   f.close_loops();
   return true;
 }
@@ -116,7 +115,7 @@ void mean(Function& f) {
   if (n > 0 && sum_columns(f, 1.0 / static_cast<double>(n))) return;
   reduce(f, [](Function& g, const View& x, const Axes& axes, const std::vector<std::string>& kept) {
     sum_all(g, x, axes, kept);
-    g.line("result /= " + literal(static_cast<double>(axes.count), kF64) + ";");
+    g.line(cat("result /= ", literal(static_cast<double>(axes.count), kF64), ";"));
   });
 }
 void prod(Function& f) {
@@ -132,7 +131,7 @@ void extremum(Function& f) {
     auto first = kept;
     for (int a = 0; a < x.rank(); a++)
       if (axes.folded[a]) first[static_cast<size_t>(a)] = "0";
-    g.line("$T result = " + element(x, first) + ";");
+    g.line(cat("$T result = ", element(x, first), ";"));
     const std::string better =
         std::string("v ") + (kLargest ? ">" : "<") + " result" + (is_float(x.dtype) ? " || v != v" : "");
     each(g, x, axes, kept, "if (" + better + ") result = v;");
@@ -146,7 +145,7 @@ void arg(Function& f) {
     for (int a = 0; a < x.rank(); a++)
       if (axes.folded[a]) first[static_cast<size_t>(a)] = "0";
     const std::string nan = is_float(x.dtype) ? " || v != v" : "";
-    g.line("$T best = " + element(x, first) + ";");
+    g.line(cat("$T best = ", element(x, first), ";"));
     g.line("int64_t result = 0, at = 0;");
     each(g, x, axes, kept,
          std::string("if (") + (is_float(x.dtype) ? "best == best && (" : "(") + "v " + (kLargest ? ">" : "<") +
@@ -157,12 +156,12 @@ void arg(Function& f) {
 void var(Function& f) {
   reduce(f, [](Function& g, const View& x, const Axes& axes, const std::vector<std::string>& kept) {
     const double divisor = static_cast<double>(axes.count) - static_cast<double>(g.integer("correction"));
-    if (divisor <= 0) return g.line("const double result = " + literal(NAN, kF64) + ";");
+    if (divisor <= 0) return g.line(cat("const double result = ", literal(NAN, kF64), ";"));
     g.line("double total = 0, result = 0;");
     each(g, x, axes, kept, "total += (double)v;");
-    g.line("const double mean = total / " + literal(static_cast<double>(axes.count), kF64) + ";");
+    g.line(cat("const double mean = total / ", literal(static_cast<double>(axes.count), kF64), ";"));
     each(g, x, axes, kept, "const double d = (double)v - mean;\nresult += d * d;");
-    g.line("result /= " + literal(divisor, kF64) + ";");
+    g.line(cat("result /= ", literal(divisor, kF64), ";"));
   });
 }
 
@@ -196,9 +195,9 @@ void cumsum(Function& f) {
   const bool reverse = f.flag("reverse");
   const auto index = f.loops(x.shape, {{axis, reverse ? "(" + str(x.shape[axis] - 1) + " - k)" : std::string("k")}});
   f.line(is_float(x.dtype) ? "double total = 0;" : "uint64_t total = 0;");
-  f.open("for (long k = 0; k < " + str(x.shape[axis]) + "; k++)");
-  f.line(std::string("total += (") + (is_float(x.dtype) ? "double" : "uint64_t") + ")" + element(x, index) + ";");
-  f.line(element(y, index) + " = (" + value_type(y.dtype) + ")total;");
+  f.open(cat("for (long k = 0; k < ", str(x.shape[axis]), "; k++)"));
+  f.line(cat("total += (", (is_float(x.dtype) ? "double" : "uint64_t"), ")", element(x, index), ";"));
+  f.line(cat(element(y, index), " = (", value_type(y.dtype), ")total;"));
   f.close();
   f.close_loops();
 }
@@ -215,10 +214,10 @@ void sorted(Function& f, bool descending) {
   f.set("n", x.shape[axis]);
   const char* nan = is_float(x.dtype) ? " || (b != b && a == a)" : "";
   f.open("for (long k = 0; k < $n; k++)");
-  f.line("const $T v = " + element(x, mine) + ";");
+  f.line(cat("const $T v = ", element(x, mine), ";"));
   f.line("long at = 0;");
   f.open("for (long j = 0; j < $n; j++)");
-  f.line("const $T u = " + element(x, other) + ";");
+  f.line(cat("const $T u = ", element(x, other), ";"));
   const auto less = [&](const std::string& a, const std::string& b) {
     std::string text = std::string("(a < b") + nan + ")", out;
     for (const char c : text) out += c == 'a' ? a : c == 'b' ? b : std::string(1, c);
@@ -226,9 +225,9 @@ void sorted(Function& f, bool descending) {
   };
   const std::string first = descending ? less("v", "u") : less("u", "v"),
                     last = descending ? less("u", "v") : less("v", "u");
-  f.line("at += " + first + " || (j < k && !" + last + ");");
+  f.line(cat("at += ", first, " || (j < k && !", last, ");"));
   f.close();
-  if (values.shape[axis] < x.shape[axis]) f.line("if (at >= " + str(values.shape[axis]) + ") continue;");
+  if (values.shape[axis] < x.shape[axis]) f.line(cat("if (at >= ", str(values.shape[axis]), ") continue;"));
   if (x.shape[axis] == 1) f.line("(void)at;");
   f.line(element(values, to) + " = v;");
   f.line(element(indices, to) + " = k;");

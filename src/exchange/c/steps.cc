@@ -166,7 +166,7 @@ void Steps::write_loop(const Record& r) {
   }
   f.line("int64_t round = 0;");
   f.line("int stopped = 0;");
-  f.open("while (round < INT64_C(" + std::to_string(loop.most) + ") && !stopped)");
+  f.open(cat("while (round < INT64_C(", std::to_string(loop.most), ") && !stopped)"));
   f.line("round++;");
   f.raw(steps.text());
   for (int i = 0; i < carried; i++) {
@@ -184,17 +184,16 @@ void Steps::write_loop(const Record& r) {
     const auto index = f.loops(to.shape);
     const std::string old = element(to, index), now = element(from, index);
     if (loop.stop == Stop::kClose && is_float(to.dtype)) {
-      f.line(std::string("const ") + value_type(to.dtype) + " d = " + old + " == " + now + " ? 0 : " + old + " - " +
-             now + ";");
-      f.line("differs |= !((d < 0 ? -d : d) <= " + literal(loop.epsilon, kF64) + ");");
+      f.line(cat("const ", value_type(to.dtype), " d = ", old, " == ", now, " ? 0 : ", old, " - ", now, ";"));
+      f.line(cat("differs |= !((d < 0 ? -d : d) <= ", literal(loop.epsilon, kF64), ");"));
     } else if (loop.stop != Stop::kCount) {
       const char* bits = size_of(to.dtype) == 8   ? "i64"
                          : size_of(to.dtype) == 4 ? "i32"
                          : size_of(to.dtype) == 2 ? "u16"
                                                   : "u8";
-      f.line("differs |= *(const " + std::string(bits) + " *)&" + old + " != *(const " + bits + " *)&" + now + ";");
+      f.line(cat("differs |= *(const ", std::string(bits), " *)&", old, " != *(const ", bits, " *)&", now, ";"));
     }
-    f.line(old + " = " + now + ";");
+    f.line(cat(old, " = ", now, ";"));
     f.close_loops();
   }
   f.line(loop.stop == Stop::kCount ? "(void)differs;" : "stopped = !differs;");
@@ -203,7 +202,7 @@ void Steps::write_loop(const Record& r) {
   if (loop.stop != Stop::kCount && loop.must_stop) {
     errors_->push_back(
         c_string(loop.body.name + ": after " + std::to_string(loop.most) + " rounds a round still changes something"));
-    f.line("return stopped ? 0 : " + str(static_cast<int64_t>(errors_->size())) + ";");
+    f.line(cat("return stopped ? 0 : ", str(static_cast<int64_t>(errors_->size())), ";"));
   } else {
     f.line("return 0;");
   }
