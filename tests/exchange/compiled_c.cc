@@ -78,7 +78,7 @@ void CFolder::add_text(const std::string& file, std::string text, const CSource&
     std::string name = slab.name;
     std::replace(name.begin(), name.end(), ' ', '_');
     std::replace(name.begin(), name.end(), '.', '_');
-    if (name[0] >= '0' && name[0] <= '9') name = "memory_" + name;
+    if (name[0] >= '0' && name[0] <= '9') name.insert(0, "memory_");
     slabs += (slabs.empty() ? "&m." : ", &m.") + name;
   }
   text.replace(text.find("SLABS"), 5, slabs);
@@ -107,11 +107,15 @@ std::string CFolder::check(const std::string& compiler) const {
 
 void* CFolder::symbol(const std::string& name) const { return dlsym(library_, name.c_str()); }
 
-std::vector<Tensor> CFolder::call(const CSource& c, const Plan& plan, std::vector<const Tensor*> inputs, int* status) {
+std::vector<Tensor> CFolder::call(const CSource& c, const Plan& plan, std::vector<const Tensor*> inputs,
+                                  int* status) const {
   const graph::Program& p = graph::program_of(plan);
   std::vector<Tensor> copies, results;
   std::vector<const void*> in;
   std::vector<void*> out;
+  copies.reserve(inputs.size());
+  in.reserve(inputs.size() + 1);
+  out.reserve(p.outputs.size() + 1);
   for (const Tensor* t : inputs) copies.push_back(contiguous(*t));
   for (const Tensor& t : copies) in.push_back(t.raw());
   for (const graph::Program::Output& o : p.outputs) results.push_back(Tensor::empty(o.operand.shape, o.operand.dtype));

@@ -31,7 +31,7 @@ class CFolder {
   std::string check(const std::string& compiler) const;
   /// Calls a plan that was compiled; its results.
   std::vector<Tensor> call(const CSource& c, const Plan& plan, std::vector<const Tensor*> inputs,
-                           int* status = nullptr);
+                           int* status = nullptr) const;
   /// A symbol of what was compiled.
   void* symbol(const std::string& name) const;
 

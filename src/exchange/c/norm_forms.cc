@@ -12,6 +12,7 @@ void merge_tail(std::vector<View*> views, int first) {
   std::vector<View> tails;
   std::vector<View*> pointers;
   tails.reserve(views.size());
+  pointers.reserve(views.size());
   for (const View* v : views) {
     View tail = *v;
     tail.shape = Dims(std::span<const int64_t>(v->shape.begin() + first, v->shape.end()));
@@ -101,7 +102,7 @@ void row_norm(Function& f, bool rms) {
   Rows r = rows_of(f);
   View y = f.out(0, "y"), weight, bias;
   if (f.given(1)) weight = f.in(1, "weight");
-  const bool has_bias = !rms && f.record().inputs > 2 && f.given(2);
+  const bool has_bias = !rms && f.given(2);
   if (has_bias) bias = f.in(2, "bias");
   const Dims outer(std::span<const int64_t>(r.x.shape.begin(), r.x.shape.begin() + r.first));
   const auto row = f.loops(outer);

@@ -7,9 +7,11 @@ namespace {
 // The arrays come first, then lr [, step] [, scale]; a loop over all elements is open afterwards, and p, g, … are there.
 void begin(Function& f, int arrays, int scale, bool decay) {
   static constexpr const char* kNames[] = {"param", "grad", "first", "second"};
+  static constexpr const char* kResults[] = {"new0", "new1", "new2"};
   std::vector<View> views;
+  views.reserve(static_cast<size_t>(2 * arrays));
   for (int i = 0; i < arrays; i++) views.push_back(f.in(i, kNames[i]));
-  for (int i = 0; i + 1 < arrays; i++) views.push_back(f.out(i, "new" + str(i)));
+  for (int i = 0; i + 1 < arrays; i++) views.push_back(f.out(i, kResults[i]));
   f.main_type(views[0].dtype);
   f.in(arrays, "lr");
   f.line("const $T rate = ($T)*lr;");
@@ -19,6 +21,7 @@ void begin(Function& f, int arrays, int scale, bool decay) {
   }
   Dims shape = views[0].shape;
   std::vector<View*> all;
+  all.reserve(views.size());
   for (View& v : views) all.push_back(&v);
   int cut = 0;
   merge_axes(shape, all, cut);
@@ -35,9 +38,9 @@ void begin(Function& f, int arrays, int scale, bool decay) {
   const auto index = f.loops(shape);
   static constexpr const char* kValues[] = {"p", "g", "m", "v"};
   for (int i = 0; i < arrays; i++)
-    f.line(cat(std::string(i == 1 || (i == 0) ? "" : "const "), "$T ", kValues[i], " = ",
-               element(views[static_cast<size_t>(i)], index), ";"));
-  for (int i = 0; i + 1 < arrays; i++) f.set("new" + str(i), element(views[static_cast<size_t>(arrays + i)], index));
+    f.line(cat((i <= 1 ? "" : "const "), "$T ", kValues[i], " = ", element(views[static_cast<size_t>(i)], index), ";"));
+  const View* results = &views[static_cast<size_t>(arrays)];
+  for (int i = 0; i + 1 < arrays; i++) f.set(kResults[i], element(results[i], index));
   if (f.given(scale)) f.line("g *= factor;");
   if (const double most = f.real("clip_value"); most > 0) {
     f.set("most", literal(most, f.main_type()));

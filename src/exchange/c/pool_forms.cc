@@ -106,10 +106,9 @@ void divisor(Function& f, const Windows& w, bool adaptive) {
     const char* result[] = {"h", "w"};
     std::string count;
     for (int a = 0; a < 2; a++) {
-      const std::string start = std::string(result[a]) + " * " + str(w.stride[a]) + " - " + str(w.pad[a]),
-                        end = start + " + " + str(w.kernel[a]), most = str(w.in[a] + w.pad[a]);
-      count +=
-          (a == 0 ? "(" : " * (") + ("(" + end + " < " + most + " ? " + end + " : " + most) + ") - (" + start + "))";
+      const std::string start = cat(result[a], " * ", str(w.stride[a]), " - ", str(w.pad[a])),
+                        end = cat(start, " + ", str(w.kernel[a])), most = str(w.in[a] + w.pad[a]);
+      count.append(cat((a == 0 ? "((" : " * (("), end, " < ", most, " ? ", end, " : ", most, ") - (", start, "))"));
     }
     return f.line(cat("const long count = ", count, ";"));
   }

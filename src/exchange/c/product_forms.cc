@@ -93,6 +93,8 @@ void einsum(Function& f) {
   std::vector<Tensor> tensors;
   std::vector<const Tensor*> pointers;
   std::vector<View> views;
+  tensors.reserve(static_cast<size_t>(r.inputs));
+  pointers.reserve(static_cast<size_t>(r.inputs));
   for (int i = 0; i < r.inputs; i++) {
     const Operand& o = r.operands[static_cast<size_t>(i)];
     tensors.push_back(Tensor::symbolic(&kNobody, i, o.dtype, o.shape, o.strides));
@@ -107,6 +109,7 @@ void einsum(Function& f) {
   };
   const auto at = [&](const View& v, const Labels& labels) {
     std::vector<std::string> index;
+    index.reserve(static_cast<size_t>(labels.count));
     for (int a = 0; a < labels.count; a++) index.push_back(name(labels.of[a]));
     return element(v, index);
   };

@@ -24,7 +24,7 @@ std::vector<std::string> open_draws(Function& f, const View& y, int per_block) {
   key(f);
   f.line("uint32_t word[4] = {0};");
   f.line("uint64_t i = 0;");
-  const auto index = f.loops(y.shape, {}, "j");
+  auto index = f.loops(y.shape, {}, "j");
   f.line(cat("if (i % ", str(per_block), " == 0) philox(i / ", str(per_block), ", stream, key, word);"));
   return index;
 }

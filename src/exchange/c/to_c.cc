@@ -17,7 +17,6 @@
 namespace ingot::exchange {
 namespace {
 
-using graph::Block;
 using graph::Memory;
 using graph::Program;
 using graph::Space;
@@ -41,6 +40,7 @@ void refuse_missing(const Program& p) {
   count_missing(p, missing);
   if (missing.empty()) return;
   std::vector<std::string> list;
+  list.reserve(missing.size());
   for (const auto& [op, count] : missing) list.push_back(op + (count > 1 ? " (" + str(count) + " times)" : ""));
   throw Error("to_c: " + p.name + " has steps that have no form in C: " + listed(list) +
               " — compose them of other ops, or save the plan for a program that has the library");
@@ -67,8 +67,7 @@ struct Piece {
 class Writer final : public Places {
  public:
   Writer(const Plan& plan, const CSourceOptions& options)
-      : plan_(plan),
-        program_(graph::program_of(plan)),
+      : program_(graph::program_of(plan)),
         memory_(graph::memory_of(plan)),
         options_(options),
         file_(options.math),
@@ -485,7 +484,6 @@ typedef uint8_t u8 MAY_ALIAS;
     return false;
   }
 
-  const Plan& plan_;
   const Program& program_;
   const Memory& memory_;
   CSourceOptions options_;
