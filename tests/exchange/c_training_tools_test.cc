@@ -6,6 +6,7 @@
 #include "ingot/graph/program.h"
 #include "ingot/ingot.h"
 #include "ingot/nn/train_step.h"
+#include "ingot/ops/op.h"
 #include "tests/exchange/compiled_c.h"
 #include "tests/graph/random_graph.h"
 
@@ -104,6 +105,7 @@ void computes_alike(Plan& plan, const std::vector<Tensor>& inputs, double bound,
                     const CSourceOptions& options = {.name = "net"}) {
   const CSource c = to_c(plan, options);
   std::vector<const Tensor*> pointers;
+  pointers.reserve(inputs.size());
   for (const Tensor& t : inputs) pointers.push_back(&t);
   std::vector<Tensor> expected;
   for (const Tensor& t : plan.run(pointers)) expected.push_back(clone(t));
@@ -202,6 +204,24 @@ TEST(CInference, BadIndicesAreRefusedWithASentence) {
   const auto error = reinterpret_cast<const char* (*)(int)>(folder.symbol("net_error"));
   ASSERT_NE(error, nullptr);
   EXPECT_NE(std::string(error(1)).find("embedding was given an index out of range"), std::string::npos) << error(1);
+}
+
+// An optional input that is left out has nothing in its place: neither a result nor what another operand is.
+TEST(CInference, OptionalInputsMayBeLeftOutOrBeOthers) {
+  const Op& step = *find_op("sgd_step");
+  const Tensor rate = Tensor::from(std::vector<float>{0.5f}, {});
+  const Attrs attrs = Attrs().set("weight_decay", 0.0).set("clip_value", 0.0);
+  const std::vector<Tensor> inputs = {normal({40}, 1), normal({40}, 2)};
+  for (const bool scaled : {false, true}) {
+    Plan plan = compile(
+        [&](const Tensor& p, const Tensor& g) {
+          std::vector<const Tensor*> in = {&p, &g, &rate};
+          if (scaled) in.push_back(&rate);
+          return call(step, in, attrs);
+        },
+        {{40}, {40}}, {.name = "net"});
+    computes_alike(plan, inputs, 1e-6);
+  }
 }
 
 // What the caller hands over, filled by net_start.

@@ -163,8 +163,11 @@ void Function::main_type(DType t) {
   set("M", memory_type(t));
 }
 
-bool Function::given(int operand) const {
-  return operand < static_cast<int>(record_.operands.size()) && record_.operands[static_cast<size_t>(operand)].given();
+bool Function::given(int input) const {
+  // An op's last inputs may be left out altogether: what stands in their place is a result.
+  if ((record_.kind == Record::Kind::kOp || record_.kind == Record::Kind::kCheck) && input >= record_.inputs)
+    return false;
+  return input < static_cast<int>(record_.operands.size()) && record_.operands[static_cast<size_t>(input)].given();
 }
 
 namespace {
@@ -196,8 +199,9 @@ bool Function::is_written(int operand) const {
 const View& Function::use(int operand, const std::string& name) {
   Operand o = record_.operands[static_cast<size_t>(operand)];
   o.written = is_written(operand);
-  for (const auto& [other, parameter] : used_)  // one pointer for both, so that it can be `restrict`
-    if (same_place(o, record_.operands[static_cast<size_t>(other)]))
+  // Memory that changes has one pointer, so that it can be `restrict`; what is only read has a name for every operand.
+  for (const auto& [other, parameter] : used_)
+    if (other == operand || (o.written && same_place(o, record_.operands[static_cast<size_t>(other)])))
       return views_[name] = {parameter, o.dtype, o.shape, o.strides};
   used_.emplace_back(operand, name);
   parameter(std::string(o.written ? "" : "const ") + memory_type(o.dtype) + " *" + (alone(operand) ? "restrict " : ""),

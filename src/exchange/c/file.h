@@ -94,7 +94,8 @@ class Function {
   const Record& record() const { return record_; }
   File& file() { return file_; }
   Places& places() { return places_; }
-  bool given(int operand) const;
+  /// Is there such an input?
+  bool given(int input) const;
   /// The operand as a parameter of that name.
   const View& use(int operand, const std::string& name);
   const View& in(int i, const std::string& name) { return use(i, name); }
