@@ -1,5 +1,5 @@
-// Every op of the table as C, on every sample: compiled by tcc and compared with the op's plain loop; gcc and clang have
-// nothing to say about it.
+// Every op of the table as C, on its samples, compared with the op's plain loop. Many calls are one plan and so one C file:
+// tcc compiles all of them, gcc and clang a share, and have nothing to say about any.
 #include <set>
 #include <string>
 
@@ -15,96 +15,148 @@ using exchange::CFolder;
 using exchange::CSource;
 
 constexpr const char* kWarnings = " -std=c99 -Wall -Wextra -Wpedantic -Wconversion";
+constexpr size_t kCallsOfAPlan = 32;
 
-struct COp : OpTest {};
+enum class How { kFused, kPlain, kBound };  // with all passes, with none, or with operands that are views of memory
 
-std::vector<InputSpec> specs_of(const Case& c) {
-  std::vector<InputSpec> specs;
-  for (const Tensor& t : c.inputs)
-    if (t.defined()) specs.emplace_back(t.shape(), t.dtype());
-  return specs;
-}
-
-Case with_inputs(const Case& c, std::span<const Tensor> given) {
-  Case result = c;
-  size_t next = 0;
-  for (Tensor& t : result.inputs)
-    if (t.defined()) t = given[next++];
-  return result;
-}
-
-std::vector<const Tensor*> defined_inputs(const Case& c) {
-  std::vector<const Tensor*> list;
-  for (const Tensor& t : c.inputs)
-    if (t.defined()) list.push_back(&t);
-  return list;
-}
-
-PlanOptions options_for(const std::string& name, bool passes) {
-  PlanOptions options{.name = name};
-  options.threads = 1;
-  if (!passes)
-    for (const char* pass : pass_names()) options.without.emplace_back(pass);
-  return options;
-}
-
-struct Emitted {
-  Case call;
+// Calls that are computed by one plan.
+struct Calls {
+  std::vector<Case> cases;
   Plan plan;
   CSource c;
-  std::vector<Tensor> expected;
-  bool bound;
-};
+  How how;
 
-TEST_P(COp, ComputesWhatItsReferenceDoes) {
-  if (!exchange::has_c_form(op())) GTEST_SKIP() << "no form in C";
-  CFolder all;
-  std::vector<Emitted> emitted;
-  for (const DType type : types_of(op())) {
-    int sample = 0;
-    for (const Case& c : cases_of(op(), type)) {
-      const auto add = [&](Plan plan, const Case& call, bool bound) {
-        CSource source = exchange::to_c(plan, {.name = "p" + std::to_string(emitted.size())});
-        all.add(source, plan);
-        emitted.push_back({call, std::move(plan), std::move(source), reference(call), bound});
-      };
-      const auto function = [&](std::span<const Tensor> in) { return run(with_inputs(c, in)); };
-      add(compile(function, specs_of(c), options_for("sample", true)), c, false);
-      if (sample++ % 2 == 0) {
-        add(compile(function, specs_of(c), options_for("sample", false)), c, false);
-        continue;
-      }
-      // Where they are, strided, read at every run.
-      const PlacedCase placed(c, {Layout::kTransposed, Layout::kStrided, Layout::kReversed});
-      if (placed.allowed())
-        add(compile([&](std::span<const Tensor>) { return run(placed.call); }, {}, options_for("bound", true)),
-            placed.call, true);
+  Calls(std::vector<Case> given, How h, const std::string& name)
+      : cases(std::move(given)), plan(planned(name, h)), c(exchange::to_c(plan, {.name = name})), how(h) {}
+
+  Plan planned(const std::string& name, How h) const {
+    PlanOptions options{.name = name, .threads = 1};
+    if (h == How::kPlain)
+      for (const char* pass : pass_names()) options.without.emplace_back(pass);
+    std::vector<InputSpec> specs;
+    if (h != How::kBound)
+      for (const Tensor* t : inputs()) specs.emplace_back(t->shape(), t->dtype());
+    return compile(
+        [&](std::span<const Tensor> in) {
+          std::vector<Tensor> results;
+          size_t next = 0;
+          for (Case call : cases) {
+            for (Tensor& t : call.inputs)
+              if (t.defined() && h != How::kBound) t = in[next++];
+            for (Tensor& t : run(call)) results.push_back(std::move(t));
+          }
+          return results;
+        },
+        specs, options);
+  }
+
+  std::vector<const Tensor*> inputs() const {
+    std::vector<const Tensor*> list;
+    for (const Case& call : cases)
+      for (const Tensor& t : call.inputs)
+        if (t.defined()) list.push_back(&t);
+    return list;
+  }
+
+  void expect_agreement(const CFolder& folder) const {
+    const std::vector<Tensor> results =
+        folder.call(c, plan, how == How::kBound ? std::vector<const Tensor*>{} : inputs());
+    size_t next = 0;
+    for (const Case& call : cases) {
+      const std::vector<Tensor> expected = reference(call);
+      const auto from = results.begin() + static_cast<int64_t>(next);
+      next += expected.size();
+      ASSERT_TRUE(agrees(call, {from, from + static_cast<int64_t>(expected.size())}, expected, 2))
+          << describe(call) << ", one of " << folder.path() << "/" << c.name << ".c";
     }
   }
-  ASSERT_EQ(all.compile("tcc -Wall -std=c99"), "");
-  for (const Emitted& e : emitted) {
-    const std::vector<Tensor> results =
-        all.call(e.c, e.plan, e.bound ? std::vector<const Tensor*>{} : defined_inputs(e.call));
-    ASSERT_TRUE(agrees(e.call, results, e.expected, 2)) << describe(e.call) << "\n" << e.c.source;
-  }
-}
-INGOT_FOR_EVERY_OP(COp);
+};
 
-// The largest sample of every op and type, read by compilers that warn.
-TEST(COps, HaveNothingThatCompilersWarnAbout) {
-  CFolder all;
-  int count = 0;
+// Plans of them, a few calls each, all with one compiler.
+class Batch {
+ public:
+  void add(const Case& call, How how) {
+    std::vector<Case>& open = open_[static_cast<size_t>(how)];
+    open.push_back(call);
+    if (open.size() == kCallsOfAPlan) close(how);
+  }
+  void close_all() {
+    for (const How how : {How::kFused, How::kPlain, How::kBound}) close(how);
+  }
+  void expect_agreement(const std::string& compiler) {
+    close_all();
+    ASSERT_EQ(folder_.compile(compiler), "");
+    for (const Calls& calls : all_) {
+      calls.expect_agreement(folder_);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+  const CFolder& folder() const { return folder_; }
+
+ private:
+  void close(How how) {
+    std::vector<Case>& open = open_[static_cast<size_t>(how)];
+    if (open.empty()) return;
+    all_.emplace_back(std::move(open), how, "p" + std::to_string(all_.size()));
+    open.clear();
+    folder_.add(all_.back().c, all_.back().plan);
+  }
+  CFolder folder_;
+  std::vector<Case> open_[3];
+  std::vector<Calls> all_;
+};
+
+TEST(COps, ComputeWhatTheirReferencesDo) {
+  Batch batch;
+  std::vector<PlacedCase> placed;  // their memory is the plans' as long as they run
   for (const Op* op : ops_under_test()) {
     if (!exchange::has_c_form(*op)) continue;
     for (const DType type : types_of(*op)) {
       const std::vector<Case> cases = cases_of(*op, type);
-      const Case& c = cases[cases.size() / 2];
-      const Plan plan = compile([&](std::span<const Tensor> in) { return run(with_inputs(c, in)); }, specs_of(c),
-                                options_for(op->name, true));
-      all.add(exchange::to_c(plan, {.name = "p" + std::to_string(count++)}), plan);
+      for (size_t i = kSanitized ? cases.size() - 1 : 0; i < cases.size(); i++) {
+        batch.add(cases[i], How::kFused);
+        if (i % 2 == 0) {
+          batch.add(cases[i], How::kPlain);
+          continue;
+        }
+        // Where they are, strided, read at every run.
+        PlacedCase views(cases[i], {Layout::kTransposed, Layout::kStrided, Layout::kReversed});
+        if (!views.allowed()) continue;
+        batch.add(views.call, How::kBound);
+        placed.push_back(std::move(views));
+      }
     }
   }
-  for (const char* compiler : {"gcc", "clang"}) EXPECT_EQ(all.check(compiler + std::string(kWarnings)), "");
+  batch.expect_agreement("tcc -Wall -std=c99");
+}
+
+// One sample of every op, of this type or that.
+std::vector<Case> one_of_every_op() {
+  std::vector<Case> chosen;
+  for (const Op* op : ops_under_test()) {
+    if (!exchange::has_c_form(*op)) continue;
+    const std::vector<DType> types = types_of(*op);
+    const std::vector<Case> cases = cases_of(*op, types[chosen.size() % types.size()]);
+    chosen.push_back(cases[cases.size() / 2]);
+  }
+  return chosen;
+}
+
+TEST(COps, ComputeTheSameWithCompilersThatOptimise) {
+  const std::vector<Case> chosen = one_of_every_op();
+  for (const size_t third : {0, 1}) {
+    Batch batch;
+    for (size_t i = third; i < chosen.size(); i += kSanitized ? 12 : 3) batch.add(chosen[i], How::kFused);
+    batch.expect_agreement((third == 0 ? "gcc -O1" : "clang -O1") + std::string(kWarnings));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(COps, HaveNothingThatCompilersWarnAbout) {
+  Batch batch;
+  for (const Case& call : one_of_every_op()) batch.add(call, How::kFused);
+  batch.close_all();
+  for (const char* compiler : {"gcc", "clang"}) EXPECT_EQ(batch.folder().check(compiler + std::string(kWarnings)), "");
 }
 
 // Whoever adds an op adds its form, or its name here.
