@@ -101,6 +101,12 @@ class OpUse {
   std::vector<int64_t> free_shape(int value) const;
   std::vector<int64_t> free_result(int k = 0) const { return free_shape(node_.first + k); }
   std::vector<int64_t> free_input(size_t i = 0) const { return free_shape(node_.inputs[i]); }
+  bool is_free(int axis, size_t i = 0) const { return free_input(i)[static_cast<size_t>(axis)] < 0; }
+  /// A constant and a size of input 0 in the second capture; of the first if there is none.
+  int64_t other_integer(std::string_view name) const {
+    return other_ == nullptr ? integer(name) : Call{*node_.op, {}, *other_->maker(node_.first).attrs}.integer(name);
+  }
+  int64_t other_size(int axis) const { return (other_ == nullptr ? graph_ : *other_).value(node_.inputs[0]).shape[axis]; }
   /// Does anybody use result k?
   bool wanted(int k) const;
   void give(const std::string& name) { out.push_back(name); }

@@ -1,6 +1,8 @@
 // Export: a function is captured (twice, with two batch sizes, to see what follows the batch), and each of its ops writes
 // what it becomes.
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -139,6 +141,25 @@ bool same_memory(const Tensor& a, const Tensor& b) {
   return a.raw() == b.raw() && a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides();
 }
 
+bool same_elements(const Tensor& a, const Tensor& b) {
+  if (same_memory(a, b)) return true;
+  if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) return false;
+  const Tensor x = contiguous(a), y = contiguous(b);
+  return x.numel() == 0 || std::memcmp(x.raw(), y.raw(), static_cast<size_t>(x.numel()) * size_of(x.dtype())) == 0;
+}
+
+bool same(const Attr& a, const Attr& b) {
+  if (a.kind != b.kind) return false;
+  switch (a.kind) {
+    case Attr::Kind::kInt: return a.integer == b.integer;
+    case Attr::Kind::kReal: return std::bit_cast<uint64_t>(a.real) == std::bit_cast<uint64_t>(b.real);
+    case Attr::Kind::kInts: return a.ints == b.ints;
+    case Attr::Kind::kText: return a.text == b.text;
+    case Attr::Kind::kPointer: return a.pointer == b.pointer;
+  }
+  return false;
+}
+
 class Exporter {
  public:
   Exporter(const PlanFunction& fn, std::span<const InputSpec> inputs, std::span<const NamedTensor> weights,
@@ -149,13 +170,21 @@ class Exporter {
         graph_(capture_function(fn, inputs)),
         emitter_(false) {
     if (o.batch_axis < 0) return;
+    // The next even size: half of the batch is another number, too.
     std::vector<InputSpec> larger = specs_;
+    const auto axis = static_cast<int>(o.batch_axis);
+    for (const InputSpec& s : larger)
+      if (more_ == 0 && axis < s.shape.size()) more_ = s.shape[axis] % 2 == 0 ? 2 : 1;
     for (InputSpec& s : larger)
-      if (o.batch_axis < s.shape.size()) s.shape[static_cast<int>(o.batch_axis)] += 1;
+      if (axis < s.shape.size()) s.shape[axis] += more_;
     other_ = capture_function(fn, larger);
     bool same = other_->nodes.size() == graph_.nodes.size();
     for (size_t i = 0; same && i < graph_.nodes.size(); i++)
-      same = graph_.nodes[i].op == other_->nodes[i].op && graph_.nodes[i].inputs == other_->nodes[i].inputs;
+      same = graph_.nodes[i].kind == other_->nodes[i].kind && graph_.nodes[i].op == other_->nodes[i].op &&
+             graph_.nodes[i].inputs == other_->nodes[i].inputs;
+    for (size_t v = 0; same && v < graph_.values.size(); v++)
+      same = graph_.values[v].dtype == other_->values[v].dtype &&
+             graph_.values[v].shape.size() == other_->values[v].shape.size();
     if (!same)
       throw Error(
           "onnx: the function calls other ops for other batch sizes — export it for one size, with batch_axis = -1");
@@ -211,7 +240,28 @@ class Exporter {
     }
   }
 
+  // What a call is told besides tensors, and tensors from elsewhere, are the same whatever the batch is. Shapes and the
+  // ends of slices may follow it: who writes them looks into both captures.
+  void refuse_what_follows(size_t i) const {
+    if (!other_) return;
+    const Captured::Node &a = graph_.nodes[i], &b = other_->nodes[i];
+    const auto refuse = [&](const std::string& what) {
+      throw Error("onnx: " + std::string(a.scope) + (a.scope.empty() ? "" : "/") + what +
+                  " follows the batch — export for one size, with batch_axis = -1");
+    };
+    if (a.kind == Captured::Kind::kBound && !same_elements(a.bound, b.bound))
+      refuse("a tensor " + to_string(a.bound.shape()) + " that is no weight");
+    if (a.kind != Captured::Kind::kOp) return;
+    for (int k = 0; k < std::min(a.attrs->size(), b.attrs->size()); k++) {
+      const Attr &x = (*a.attrs)[k], &y = (*b.attrs)[k];
+      const bool looked_up = is(a, "slice") ? x.name != "axis" && x.name != "step"
+                                            : x.kind == Attr::Kind::kInts && (is(a, "reshape") || is(a, "broadcast_to"));
+      if (!looked_up && !same(x, y)) refuse(std::string(a.op->name) + "'s " + std::string(x.name));
+    }
+  }
+
   void emit(size_t i) {
+    refuse_what_follows(i);
     const Captured::Node& n = graph_.nodes[i];
     if (n.kind == Captured::Kind::kInput) return name_value(n.first, input_name(static_cast<size_t>(n.input)));
     if (n.kind == Captured::Kind::kBound) return name_value(n.first, bound(n.bound));
@@ -331,9 +381,9 @@ class Exporter {
     const Dims& shape = graph_.value(value).shape;
     for (int a = 0; a < shape.size(); a++) {
       const bool follows = other_ && other_->value(value).shape[a] != shape[a];
-      names.push_back(!follows                                        ? ""
-                      : other_->value(value).shape[a] == shape[a] + 1 ? "batch"
-                                                                      : "sizes_" + std::to_string(a));
+      names.push_back(!follows                                            ? ""
+                      : other_->value(value).shape[a] == shape[a] + more_ ? "batch"
+                                                                          : "sizes_" + std::to_string(a));
     }
     return names;
   }
@@ -388,6 +438,7 @@ class Exporter {
   std::span<const NamedTensor> weights_;
   Captured graph_;
   std::optional<Captured> other_;
+  int64_t more_ = 0;  // by so much the batch is larger there
   Emitter emitter_;
   std::vector<bool> needed_;
   std::map<size_t, BatchNormPattern> norms_;

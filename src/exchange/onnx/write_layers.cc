@@ -116,6 +116,7 @@ void adaptive_op(OpUse& u, const char* global, const char* windows) {
   bool one = true;
   for (int a = 0; a < size.size(); a++) {
     one &= size[a] == 1;
+    if (size[a] != 1 && u.is_free(a + 2)) u.fail("bins of a size that follows the batch");
     if (size[a] == 0 || u.shape()[a + 2] % size[a] != 0) u.fail("bins of different sizes");
     kernel.push_back(u.shape()[a + 2] / size[a]);
   }
@@ -226,6 +227,7 @@ void gru_op(OpUse& u) {
 
 void attend(OpUse& u, const Names& qkv, int64_t queries, int64_t keys, int64_t width) {
   if (u.wanted(1)) u.fail("the sums of attention's scores");
+  if (u.is_free(1) || (u.in.size() > 1 && u.is_free(1, 1))) u.fail("a length that follows the batch");
   const int64_t heads = u.integer("heads"), depth = width / heads;
   const double scale = u.real("scale") == 0 ? 1 / std::sqrt(static_cast<double>(depth)) : u.real("scale");
   const auto apart = [&](size_t i, int64_t length, std::vector<int64_t> axes) {

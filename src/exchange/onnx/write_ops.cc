@@ -1,6 +1,7 @@
 // What Ingot's ops become in ONNX: arithmetic, reductions, and what moves elements.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "exchange/onnx/emit.h"
 #include "ingot/ops/functions.h"
@@ -109,18 +110,31 @@ void permute_op(OpUse& u) {
   permutation(u, axes);
 }
 
+// An end of a slice that means the same in both captures, or nothing.
+std::optional<int64_t> end_of(int64_t a, int64_t a_size, int64_t b, int64_t b_size, bool to_the_end) {
+  if (to_the_end) return a >= a_size && b >= b_size ? std::optional(INT64_MAX) : std::nullopt;
+  if (a == b) return a;
+  if (a >= 0 && a < a_size && a - a_size == b - b_size) return a - a_size;
+  if (a < 0 && a >= -a_size && a + a_size == b + b_size) return a + a_size;
+  return {};
+}
+
 void slice_op(OpUse& u) {
-  const int64_t axis = normalize_axis("axis", u.integer("axis"), u.shape().size()),
-                size = u.shape()[static_cast<int>(axis)];
-  int64_t start = u.integer("start"), stop = u.integer("stop"), step = u.integer("step");
-  const bool free = u.free_input()[static_cast<size_t>(axis)] < 0;
-  if (step > 0 && stop >= size) stop = INT64_MAX;  // to the end, wherever that is
-  if (step < 0 && stop < -size) stop = INT64_MIN + 1;
-  if (step < 0 && start >= size - 1) start = INT64_MAX;
-  if (free && ((stop > 0 && stop != INT64_MAX) || (start > 0 && start != INT64_MAX && start >= size)))
-    u.fail("a part of the batch that follows its size");
-  u.give(u.e.node("Slice",
-                  {u.in[0], u.e.integers({start}), u.e.integers({stop}), u.e.integers({axis}), u.e.integers({step})}));
+  const int axis = normalize_axis("axis", u.integer("axis"), u.shape().size());
+  const int64_t size = u.shape()[axis], larger = u.other_size(axis), step = u.integer("step");
+  const int64_t start = u.integer("start"), stop = u.integer("stop"), start2 = u.other_integer("start"),
+                stop2 = u.other_integer("stop");
+  std::optional<int64_t> from = end_of(start, size, start2, larger, false), to;
+  if (step > 0) {
+    to = end_of(stop, size, stop2, larger, stop >= size);  // to the end, wherever that is
+    if (u.is_free(axis) && stop > 0 && stop < size && stop == stop2) to.reset();  // half of the batch, perhaps
+  } else {
+    to = stop < -size && stop2 < -larger ? std::optional(INT64_MIN + 1) : end_of(stop, size, stop2, larger, false);
+    if (start >= size - 1 && start2 >= larger - 1) from = INT64_MAX;
+  }
+  if (!from || !to) u.fail("a part of the batch that follows its size");
+  u.give(u.e.node("Slice", {u.in[0], u.e.integers({*from}), u.e.integers({*to}), u.e.integers({axis}),
+                            u.e.integers({step})}));
 }
 
 void unpad_op(OpUse& u) {
