@@ -106,6 +106,69 @@ TEST(OnnxExport, RefusesWhatItCannotWrite) {
   EXPECT_NO_THROW(to_onnx(rows, std::span(&spec, 1), {}, {.batch_axis = -1}));
 }
 
+// A function of one tensor [4, 3] whose batch is free.
+std::string written(Tensor (*f)(const Tensor&), int64_t batch = 4) {
+  const PlanFunction fn = [f](std::span<const Tensor> in) { return std::vector<NamedTensor>{{"y", f(in[0])}}; };
+  const InputSpec spec{batch, 3};
+  return to_onnx(fn, std::span(&spec, 1), {});
+}
+
+TEST(OnnxExport, RefusesNumbersThatFollowTheBatch) {
+  for (const int64_t n : {3, 4}) {
+    EXPECT_REFUSED(written([](const Tensor& x) { return x * (1.0 / static_cast<double>(x.shape()[0])); }, n),
+                   "multiply_scalar's value follows the batch — export for one size, with batch_axis = -1");
+    EXPECT_REFUSED(
+        written([](const Tensor& x) { return x * Tensor::from<float>({static_cast<float>(x.shape()[0])}); }, n),
+        "a tensor [1] that is no weight follows the batch");
+    EXPECT_REFUSED(written([](const Tensor& x) { return pad(x, {x.shape()[0], 0}, {0, 0}); }, n),
+                   "pad's before follows the batch");
+    EXPECT_REFUSED(written([](const Tensor& x) { return select(x, 0, x.shape()[0] / 2); }, n), "follows the batch");
+    EXPECT_REFUSED(written([](const Tensor& x) { return slice(x, 0, 0, x.shape()[0] / 2); }, n), "follows its size");
+    EXPECT_REFUSED(written([](const Tensor& x) { return slice(x, 0, x.shape()[0] / 2, x.shape()[0]); }, n),
+                   "follows its size");
+  }
+  EXPECT_REFUSED(written([](const Tensor& x) { return slice(x, 0, 0, 4); }), "follows its size");
+}
+
+TEST(OnnxExport, SlicesOfTheBatchKeepTheirMeaning) {
+  Tensor (*const slices[])(const Tensor&) = {
+      [](const Tensor& x) { return slice(x, 0, 1, x.shape()[0]); },
+      [](const Tensor& x) { return slice(x, 0, 1, x.shape()[0] - 1); },
+      [](const Tensor& x) { return slice(x, 0, x.shape()[0] - 2, 1000); },
+      [](const Tensor& x) { return slice(x, 0, -2, 1000); },
+      [](const Tensor& x) { return slice(x, 0, x.shape()[0] - 1, -x.shape()[0] - 1, -1); },
+      [](const Tensor& x) { return slice(x, 0, -1, -x.shape()[0] - 1, -2); },
+      [](const Tensor& x) { return slice(x, 0, -1, -x.shape()[0], -1); },
+      [](const Tensor& x) { return slice(x, 0, 1, -1000, -1); },
+      [](const Tensor& x) { return slice(x, 1, 0, 2); },
+  };
+  for (Tensor (*const f)(const Tensor&) : slices) {
+    Model back = again(written(f));
+    for (const int64_t n : {2, 4, 7}) {
+      const Tensor x = uniform({n, 3}, 1);
+      EXPECT_TRUE(same_bits(back.forward(x), contiguous(f(x)))) << "slice " << &f - slices << ", batch " << n;
+    }
+  }
+}
+
+// What has the form of a batch norm but not its axes is not one.
+TEST(OnnxExport, KnowsABatchNormByItsAxes) {
+  const Tensor mean = uniform({3}, 1), variance = uniform({3}, 2, 1, 2);
+  for (const Dims& spread : {Dims{3, 1, 1}, Dims{1, 3, 1, 1}, Dims{1, 1, 3}, Dims{1, 3, 1}}) {
+    const PlanFunction fn = [&](std::span<const Tensor> in) {
+      const Tensor scale = reciprocal(sqrt(variance + 1e-5));
+      return std::vector<NamedTensor>{{"y", (in[0] - reshape(mean, spread)) * reshape(scale, spread)}};
+    };
+    const InputSpec spec{2, 3, 3, 3};
+    const std::string bytes = to_onnx(fn, std::span(&spec, 1), {});
+    const bool is_norm = spread[spread.size() - 3] == 3 && spread.size() >= 3 && spread[spread.size() - 1] == 1 &&
+                         spread[spread.size() - 2] == 1;
+    EXPECT_EQ(bytes.find("BatchNormalization") != std::string::npos, is_norm) << to_string(spread);
+    const std::vector<Tensor> x{uniform({2, 3, 3, 3}, 3)};
+    EXPECT_LT(max(abs(again(bytes).forward(x)[0].tensor - fn(x)[0].tensor)).item<double>(), 1e-6);
+  }
+}
+
 TEST(OnnxExport, WritesFunctionsOfSeveralTensors) {
   const Tensor w = uniform({3, 2}, 1);
   const PlanFunction fn = [&](std::span<const Tensor> in) {

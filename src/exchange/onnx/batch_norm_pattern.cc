@@ -11,6 +11,8 @@ class Matcher {
   explicit Matcher(const Captured& graph) : graph_(graph) {}
 
   std::optional<BatchNormPattern> at(const Captured::Node& last) {
+    shape_ = graph_.value(last.first).shape;
+    if (shape_.size() < 2) return {};
     const Captured::Node* product = &last;
     if (is(&last, "add")) {
       if (!per_channel(last.inputs[1], found_.bias)) return {};
@@ -32,9 +34,9 @@ class Matcher {
     if (!is(shifted, "add_scalar") || (found_.bias >= 0 && found_.weight < 0)) return {};
     found_.variance = shifted->inputs[0];
     found_.eps = Call{*shifted->op, {}, *shifted->attrs}.real("value");
-    const Dims& shape = graph_.value(found_.x).shape;
-    if (shape.size() < 2 || !is_weight(found_.variance) || !(graph_.value(found_.mean).shape == Dims{shape[1]}))
-      return {};
+    if (!(graph_.value(found_.x).shape == shape_) || !is_weight(found_.variance)) return {};
+    for (const int v : {found_.weight, found_.bias, found_.mean, found_.variance})
+      if (v >= 0 && !(graph_.value(v).shape == Dims{shape_[1]})) return {};
     return found_;
   }
 
@@ -44,15 +46,21 @@ class Matcher {
     return n != nullptr && n->op != nullptr && op == n->op->name;
   }
   bool is_weight(int v) const { return maker(v)->kind == Captured::Kind::kBound; }
-  // A vector, spread along the channels: [c, 1, …].
+  // A vector, spread along the channels: [c, 1, …], or one more axis of size 1 in front.
   bool per_channel(int v, int& vector) const {
     const Captured::Node* const n = maker(v);
     if (!is(n, "reshape") || graph_.value(n->inputs[0]).shape.size() != 1) return false;
+    const Dims& spread = graph_.value(v).shape;
+    const int channels = spread.size() - (shape_.size() - 1);
+    if (channels < 0) return false;
+    for (int a = 0; a < spread.size(); a++)
+      if (spread[a] != (a == channels ? shape_[1] : 1)) return false;
     vector = n->inputs[0];
     return true;
   }
 
   const Captured& graph_;
+  Dims shape_;  // of the result, and of x
   BatchNormPattern found_{-1, -1, -1, -1, -1, 0};
 };
 
