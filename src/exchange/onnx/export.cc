@@ -170,13 +170,9 @@ class Exporter {
         graph_(capture_function(fn, inputs)),
         emitter_(false) {
     if (o.batch_axis < 0) return;
-    // The next even size: half of the batch is another number, too.
     std::vector<InputSpec> larger = specs_;
-    const auto axis = static_cast<int>(o.batch_axis);
-    for (const InputSpec& s : larger)
-      if (more_ == 0 && axis < s.shape.size()) more_ = s.shape[axis] % 2 == 0 ? 2 : 1;
     for (InputSpec& s : larger)
-      if (axis < s.shape.size()) s.shape[axis] += more_;
+      if (o.batch_axis < s.shape.size()) s.shape[static_cast<int>(o.batch_axis)] += kMore;
     other_ = capture_function(fn, larger);
     bool same = other_->nodes.size() == graph_.nodes.size();
     for (size_t i = 0; same && i < graph_.nodes.size(); i++)
@@ -254,8 +250,9 @@ class Exporter {
     if (a.kind != Captured::Kind::kOp) return;
     for (int k = 0; k < std::min(a.attrs->size(), b.attrs->size()); k++) {
       const Attr &x = (*a.attrs)[k], &y = (*b.attrs)[k];
-      const bool looked_up = is(a, "slice") ? x.name != "axis" && x.name != "step"
-                                            : x.kind == Attr::Kind::kInts && (is(a, "reshape") || is(a, "broadcast_to"));
+      const bool looked_up = is(a, "slice")
+                                 ? x.name != "axis" && x.name != "step"
+                                 : x.kind == Attr::Kind::kInts && (is(a, "reshape") || is(a, "broadcast_to"));
       if (!looked_up && !same(x, y)) refuse(std::string(a.op->name) + "'s " + std::string(x.name));
     }
   }
@@ -382,7 +379,7 @@ class Exporter {
     for (int a = 0; a < shape.size(); a++) {
       const bool follows = other_ && other_->value(value).shape[a] != shape[a];
       names.push_back(!follows                                            ? ""
-                      : other_->value(value).shape[a] == shape[a] + more_ ? "batch"
+                      : other_->value(value).shape[a] == shape[a] + kMore ? "batch"
                                                                           : "sizes_" + std::to_string(a));
     }
     return names;
@@ -433,12 +430,12 @@ class Exporter {
     return model.bytes();
   }
 
+  static constexpr int64_t kMore = 3;  // in the second capture: half and a third of the batch grow by another number
   const ExportOptions& options_;
   std::vector<InputSpec> specs_;
   std::span<const NamedTensor> weights_;
   Captured graph_;
   std::optional<Captured> other_;
-  int64_t more_ = 0;  // by so much the batch is larger there
   Emitter emitter_;
   std::vector<bool> needed_;
   std::map<size_t, BatchNormPattern> norms_;
