@@ -19,7 +19,7 @@ struct Reduction {
     for (const int64_t a : given) axes.push_back(u.axis(a, x.rank()));
     if (given.empty())
       for (int a = 0; a < x.rank(); a++) axes.push_back(a);
-    nothing |= axes.empty();  // of a scalar
+    if (x.rank() == 0 && !nothing) x = reshaped(x, {1}), axes = {0}, keepdim = false;
   }
 };
 
