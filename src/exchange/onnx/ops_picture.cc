@@ -14,16 +14,17 @@ struct Sampling {
   bool exclude_outside = false;
 };
 
-// Where along an axis of n elements element i of `size` new ones lies.
-double source_of(const Sampling& s, int64_t i, int64_t n, int64_t size, double scale, double begin, double end) {
-  const double x = static_cast<double>(i), last = static_cast<double>(n - 1), new_last = static_cast<double>(size - 1);
+// Where along an axis of n elements element i of `size` new ones lies. In f32, as others compute it: another rounding is
+// another pixel.
+float source_of(const Sampling& s, int64_t i, int64_t n, int64_t size, float scale, float begin, float end) {
+  const auto x = static_cast<float>(i), last = static_cast<float>(n - 1), new_last = static_cast<float>(size - 1);
   if (s.coordinates == "asymmetric") return x / scale;
   if (s.coordinates == "align_corners") return size == 1 ? 0 : x * last / new_last;
-  if (s.coordinates == "pytorch_half_pixel") return size > 1 ? (x + 0.5) / scale - 0.5 : 0;
-  if (s.coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / scale;
+  if (s.coordinates == "pytorch_half_pixel") return size > 1 ? (x + 0.5F) / scale - 0.5F : 0;
+  if (s.coordinates == "tf_half_pixel_for_nn") return (x + 0.5F) / scale;
   if (s.coordinates == "tf_crop_and_resize")
-    return size > 1 ? begin * last + x * (end - begin) * last / new_last : 0.5 * (begin + end) * last;
-  return (x + 0.5) / scale - 0.5;  // half_pixel
+    return size > 1 ? begin * last + x * (end - begin) * last / new_last : 0.5F * (begin + end) * last;
+  return (x + 0.5F) / scale - 0.5F;  // half_pixel
 }
 
 double nearest_place(const std::string& how, double x) {
@@ -88,17 +89,16 @@ Tensor resampled(const Tensor& x, int axis, const std::vector<Taps>& taps) {
 }
 
 struct Target {
-  std::vector<double> scales;  // one per axis
+  std::vector<float> scales;  // one per axis
   std::vector<int64_t> sizes;
 };
 
 Tensor resized(Use& u, Tensor x, const Sampling& s, const Target& target, const std::vector<double>& region) {
-  const Tensor original = x;
-  Tensor inside;  // where the region lies in the picture
   for (int a = 0; a < x.rank(); a++) {
     const auto i = static_cast<size_t>(a);
     const int64_t n = x.shape()[a], size = target.sizes[i];
-    const double begin = region.empty() ? 0 : region[i], end = region.empty() ? 1 : region[i + region.size() / 2];
+    const auto begin = static_cast<float>(region.empty() ? 0 : region[i]),
+               end = static_cast<float>(region.empty() ? 1 : region[i + region.size() / 2]);
     const bool crops = s.coordinates == "tf_crop_and_resize" && (begin != 0 || end != 1);
     if (size == n && target.scales[i] == 1 && !crops) continue;
     if (n == 0 || size == 0) u.fail("an empty axis", "there is nothing to sample");
@@ -153,11 +153,11 @@ void resize_op(Use& u) {
   for (size_t i = 0; i < axes.size(); i++) {
     const int a = u.axis(axes[i], x.rank());
     const auto at = static_cast<size_t>(a);
-    const auto size = static_cast<double>(x.shape()[a]);
-    if (!scales.empty() && !(scales[i] > 0 && size * scales[i] < 1e9))
-      u.fail("a scale that is none", "scales are above 0");
-    target.scales[at] = scales.empty() ? static_cast<double>(sizes[i]) / size : scales[i];
-    target.sizes[at] = scales.empty() ? sizes[i] : saturate<int64_t>(std::floor(size * scales[i]));
+    const auto size = static_cast<float>(x.shape()[a]);
+    const float scale = scales.empty() ? static_cast<float>(sizes[i]) / size : static_cast<float>(scales[i]);
+    if (!scales.empty() && !(scale > 0 && size * scale < 1e9F)) u.fail("a scale that is none", "scales are above 0");
+    target.scales[at] = scale;
+    target.sizes[at] = scales.empty() ? sizes[i] : saturate<int64_t>(std::floor(size * scale));
   }
   u.shape(target.sizes);
   const Sampling s = sampling_of(u);
