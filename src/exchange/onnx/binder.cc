@@ -1,6 +1,7 @@
 #include "exchange/onnx/binder.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "exchange/onnx/elementwise.h"
@@ -14,6 +15,7 @@ namespace ingot::onnx {
 namespace {
 
 constexpr int kMostFunctions = 32;
+constexpr int64_t kKnownOpset = 17;
 constexpr int64_t kMostNodes = 1'000'000;  // that a model's loops may run: a hostile one would never end
 
 // "Conv \"layer1/conv\"", or what the node makes if it has no name.
@@ -218,6 +220,7 @@ void Binder::run_node(const Node& node, const std::map<std::string, int64_t>& op
       const Scope named(node.name.empty() ? node.op : node.name);
       row->build(use);
     }
+    use.refuse_unread();
     results = std::move(use.results);
   }
   if (with_norm) frames_.back().values[norm_after_.at(&node)->outputs[0]] = results.at(0);
@@ -261,6 +264,19 @@ double Use::known_real(int i) const {
 }
 bool Use::all_known() const {
   return std::all_of(inputs_.begin(), inputs_.end(), [](const Value& v) { return v.known; });
+}
+
+void Use::refuse_unread() const {
+  // Those that follow from the inputs, or matter for results and types only that are refused anyway.
+  static constexpr std::array kHarmless = {"kernel_shape",         "hidden_size", "num_outputs",
+                                           "noop_with_empty_axes", "seed",        "sorted",
+                                           "storage_order",        "saturate",    "stash_type"};
+  if (opset_ <= kKnownOpset || !node_.domain.empty()) return;
+  for (const Attribute& a : node_.attributes)
+    if (a.graph == nullptr && std::find(read_.begin(), read_.end(), &a) == read_.end() &&
+        std::find(kHarmless.begin(), kHarmless.end(), a.name) == kHarmless.end())
+      fail("the attribute " + in_quotes(a.name) + " of opset " + std::to_string(opset_) + " is not supported",
+           "Ingot knows the attributes of opset " + std::to_string(kKnownOpset));
 }
 
 int64_t Use::integer(std::string_view name, int64_t fallback) const {

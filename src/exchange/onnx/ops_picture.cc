@@ -4,6 +4,7 @@
 
 #include "exchange/onnx/use.h"
 #include "ingot/base/error.h"
+#include "ingot/base/text.h"
 
 namespace ingot::onnx {
 namespace {
@@ -102,6 +103,7 @@ Tensor resized(Use& u, Tensor x, const Sampling& s, const Target& target, const 
     const bool crops = s.coordinates == "tf_crop_and_resize" && (begin != 0 || end != 1);
     if (size == n && target.scales[i] == 1 && !crops) continue;
     if (n == 0 || size == 0) u.fail("an empty axis", "there is nothing to sample");
+    if (size > 1 << 20) u.fail("an axis of " + std::to_string(size), "for this op it may have 2²⁰ places");
     std::vector<Taps> taps;
     std::vector<double> there;
     for (int64_t k = 0; k < size; k++) {
@@ -127,6 +129,16 @@ Sampling sampling_of(Use& u) {
   s.cubic_a = u.real("cubic_coeff_a", -0.75);
   s.outside_value = u.real("extrapolation_value", 0);
   s.exclude_outside = u.integer("exclude_outside", 0) != 0;
+  const auto refuse_other = [&](const char* what, const std::string& value, const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), value) == known.end())
+      u.fail(std::string(what) + " " + in_quotes(value), "there are " + join(known));
+  };
+  refuse_other("coordinate_transformation_mode", s.coordinates,
+               {"asymmetric", "align_corners", "half_pixel", "pytorch_half_pixel", "tf_half_pixel_for_nn",
+                "tf_crop_and_resize"});
+  refuse_other("nearest_mode", s.nearest, {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"});
+  refuse_other("keep_aspect_ratio_policy", u.text("keep_aspect_ratio_policy", "stretch"), {"stretch"});
+  if (u.integer("antialias", 0) != 0) u.fail("sampling with antialias", "it is not supported");
   if (s.mode == "bilinear" || s.mode == "trilinear") s.mode = "linear";
   if (s.mode != "nearest" && s.mode != "linear" && s.mode != "cubic")
     u.fail("the mode \"" + s.mode + "\"", "nearest, linear and cubic are supported");
@@ -162,7 +174,10 @@ void resize_op(Use& u) {
   u.shape(target.sizes);
   const Sampling s = sampling_of(u);
   std::vector<double> region;
-  if (s.coordinates == "tf_crop_and_resize") region = u.known_reals(1);
+  if (s.coordinates == "tf_crop_and_resize") {
+    region = u.known_reals(1);
+    if (region.size() != 2 * n) u.fail("the region does not fit", "it has two numbers per axis");
+  }
   u.out(resized(u, x, s, target, region));
 }
 

@@ -112,6 +112,7 @@ void average_pool_op(Use& u) {
 
 void lp_pool_op(Use& u) {
   Window w(u, spatial_of(u), u.integers("kernel_shape"));
+  if (u.integer("ceil_mode", 0) != 0) u.fail("windows beyond the end (ceil_mode)", "here they are not supported");
   const auto p = static_cast<double>(u.integer("p", 2));
   const Tensor x = padded(pow(abs(u.in()), p), w, 0);
   w.before = Dims::filled(w.before.size(), 0);

@@ -27,10 +27,17 @@ Tensor quantized(const Tensor& x, const Tensor& scale, const Tensor& zero, Type 
   return saturated(zero.defined() ? add(as(steps, kF64), as(zero, kF64)) : steps, type);
 }
 
-int axis_of(Use& u) { return u.rank() == 0 || u.in(1).numel() == 1 ? 0 : u.axis("axis", 1, u.rank()); }
+int axis_of(Use& u) {
+  if (u.integer("block_size", 0) != 0) u.fail("a scale per block", "one is supported, or one per entry of an axis");
+  const int64_t axis = u.integer("axis", 1);
+  return u.rank() == 0 || u.in(1).numel() == 1 ? 0 : u.axis(axis, u.rank());
+}
 
 void quantize_op(Use& u) {
-  const Type type = u.has(2) ? u.type(2) : Type::kUint8;
+  const auto said = static_cast<Type>(u.integer("output_dtype", 0));
+  const Type type = u.has(2) ? u.type(2) : said != Type::kUndefined ? said : Type::kUint8;
+  if (!is_integer(type) || (said != Type::kUndefined && said != type))
+    u.fail("steps of type " + name(is_integer(type) ? said : type), "they are integers of the zero point's type");
   const int axis = axis_of(u);
   const Tensor x = is_float(u.in().dtype()) ? u.in() : as(u.in(), kF32);
   u.out(quantized(x, along(u.in(1), x, axis), u.has(2) ? along(u.in(2), x, axis) : Tensor(), type), type);

@@ -63,7 +63,10 @@ Tensor of_length(const Tensor& x, int axis, int64_t length) {
 
 void dft_op(Use& u) {
   Tensor x = u.in();
-  const int axis = u.axis("axis", 1, x.rank() - 1);
+  // From opset 20 on the axis is an input.
+  const int axis = u.opset() < 20 ? u.axis("axis", 1, x.rank())
+                                  : u.axis(u.has(2) ? saturate<int64_t>(u.known_real(2)) : -2, x.rank());
+  if (axis == x.rank() - 1) u.fail("a transform along the last axis", "it holds real and imaginary parts");
   const bool inverse = u.integer("inverse", 0) != 0, half = u.integer("onesided", 0) != 0;
   const int64_t length = u.has(1) ? saturate<int64_t>(u.known_real(1)) : x.shape()[axis];
   if (length < 1 || length > 65536)

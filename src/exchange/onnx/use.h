@@ -66,7 +66,9 @@ class Use {
   std::vector<int64_t> integers(std::string_view name) const;
   std::vector<double> reals(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
-  const Attribute* find(std::string_view name) const { return node_.find(name); }
+  const Attribute* find(std::string_view name) const { return read_.emplace_back(node_.find(name)); }
+  /// Of a later opset than Ingot knows: an Error for an attribute that nobody asked for, and that may change the meaning.
+  void refuse_unread() const;
   /// A list that moved from the attribute to input i in a later opset.
   std::vector<int64_t> integers(std::string_view name, int i) const {
     return has(i) ? known_integers(i) : integers(name);
@@ -101,6 +103,7 @@ class Use {
   const Node& node_;
   int64_t opset_;
   std::vector<Value> inputs_;
+  mutable std::vector<const Attribute*> read_;
 };
 
 /// A row of the table: how an op is built, from an opset on.
