@@ -49,8 +49,14 @@ void arg_op(Use& u) {
 
 void cumsum_op(Use& u) {
   const int axis = u.axis(saturate<int64_t>(u.known_real(1)), u.rank());
-  const Tensor y = cumsum(u.in(), axis, u.integer("reverse", 0) != 0);
-  u.out(u.integer("exclusive", 0) != 0 ? subtract(y, u.in()) : y);
+  const bool reverse = u.integer("reverse", 0) != 0;
+  Tensor x = u.in();
+  if (const int64_t n = x.shape()[axis]; u.integer("exclusive", 0) != 0 && n > 0) {  // one place on, behind a 0
+    Dims before = Dims::filled(x.rank(), 0), after = before;
+    (reverse ? after : before)[axis] = 1;
+    x = pad(slice(x, axis, reverse ? 1 : 0, reverse ? n : n - 1), before, after);
+  }
+  u.out(cumsum(x, axis, reverse));
 }
 
 // Before opset 13 the axes from `axis` on were one.
