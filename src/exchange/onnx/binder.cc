@@ -380,7 +380,13 @@ Tensor wrapped(const Tensor& x, Type type) {
   if (!is_integer(type)) return x;
   const Range range = range_of(type);
   if (carrier(type) == kI64 ? type != Type::kUint32 : type == Type::kInt32) return x;
-  // Exact in f64: the numbers have at most 53 bits where the carrier has not wrapped already.
+  if (type == Type::kUint32) {  // f64 finds whole spans but for one, integers what is left
+    const Tensor span = from_reals({4294967296.0}, {}, Type::kInt64), zero = scalar_like(x, 0);
+    const Tensor spans = as(floor(divide(as(x, kF64), 4294967296.0)), kI64);
+    const Tensor low = subtract(x, multiply(spans, span)), above = where(less(low, zero), add(low, span), low);
+    return where(less(above, span), above, subtract(above, span));
+  }
+  // Exact in f64: the carrier has 32 bits.
   const double span = static_cast<double>(range.high - range.low + 1), low = static_cast<double>(range.low);
   const Tensor shifted = subtract(as(x, kF64), low);
   const Tensor inside = subtract(shifted, multiply(floor(divide(shifted, span)), span));
