@@ -47,44 +47,52 @@ void gather_elements_op(Use& u) {
   u.out(gather(u.in(), from_front(u.value(1), u.in().shape()[axis]), axis));
 }
 
-// The numbers of rows that tuples of places name, in x with the axes from `first` to `first + k` made one: [m].
+// The numbers of rows that tuples of places name, in x with the axes from `first` on that they are for made one, and the
+// axes before it as well: [m], -1 where a place lies outside of its axis.
 Tensor rows_of(Use& u, const Tensor& x, int first, const Value& indices) {
   const Tensor& tuples = indices.tensor;
-  const int64_t k = tuples.size(-1);
-  if (first + k > x.rank())
-    u.fail("the last axis of the indices is too long", "it has a place for each of the first axes");
-  Tensor rows;
+  const int64_t k = tuples.rank() == 0 ? 0 : tuples.size(-1);
+  if (k < 1 || first + k > x.rank())
+    u.fail("the last axis of the indices is too long, or empty", "it has a place for each of the first axes");
+  Tensor rows, least;  // … of a place and what is behind it
+  int64_t size = 1, batches = 1;
   for (int64_t j = 0; j < k; j++) {
     const int64_t n = x.shape()[first + static_cast<int>(j)];
+    size *= n;
     const Tensor place = from_front({select(tuples, -1, j), indices.type, indices.known, indices.inputs}, n);
+    const Tensor room = minimum(place, add(negative(place), static_cast<double>(n - 1)));
     rows = rows.defined() ? add(multiply(rows, static_cast<double>(n)), place) : place;
+    least = least.defined() ? minimum(least, room) : room;
   }
-  return rows;
+  const int64_t m = rows.numel();
+  for (int a = 0; a < first; a++) batches *= x.shape()[a];
+  if (first > 0 && batches > 0) {
+    std::vector<int64_t> begin;
+    begin.reserve(static_cast<size_t>(batches));
+    for (int64_t b = 0; b < batches; b++) begin.push_back(b * size);
+    rows = add(reshaped(rows, {batches, m / batches}), Tensor::from(begin, {batches, 1}));
+  }
+  rows = reshaped(rows, {m});
+  return where(less(reshaped(least, {m}), 0.0), scalar_like(rows, -1), rows);
 }
 
 void gather_nd_op(Use& u) {
   const Tensor& x = u.in();
-  const auto batch = static_cast<int>(u.integer("batch_dims", 0));
+  const auto batch = saturate<int>(static_cast<double>(u.integer("batch_dims", 0)));
   const Dims& at = u.in(1).shape();
   if (batch < 0 || batch >= at.size() || batch >= x.rank())
     u.fail("batch_dims is too large", "both inputs must have so many axes and one more");
+  for (int a = 0; a < batch; a++)
+    if (at[a] != x.shape()[a]) u.fail("batches of different sizes", "the first batch_dims axes are the same");
+  const Tensor rows = rows_of(u, x, batch, u.value(1));
   const auto k = static_cast<int>(at.back());
-  Tensor rows = rows_of(u, x, batch, u.value(1));
-  int64_t batches = 1, size = 1;
-  for (int a = 0; a < batch; a++) batches *= x.shape()[a];
-  for (int a = batch; a < batch + k; a++) size *= x.shape()[a];
-  if (batch > 0) {
-    std::vector<int64_t> begin;
-    begin.reserve(static_cast<size_t>(batches));
-    for (int64_t b = 0; b < batches; b++) begin.push_back(b * size);
-    rows =
-        add(reshaped(rows, {batches, rows.numel() / std::max<int64_t>(batches, 1)}), Tensor::from(begin, {batches, 1}));
-  }
+  int64_t size = 1;
+  for (int a = 0; a < batch + k; a++) size *= x.shape()[a];
   const Dims rest = without_front(x.shape(), batch + k);
   Dims shape;
   for (int a = 0; a + 1 < at.size(); a++) shape.push_back(at[a]);
-  const Tensor table = reshaped(x, joined({batches * size}, rest));
-  u.out(reshaped(index_select(table, reshaped(rows, {rows.numel()}), 0), joined(shape, rest)));
+  const Tensor table = reshaped(x, joined({size}, rest));
+  u.out(reshaped(index_select(table, rows, 0), joined(shape, rest)));
 }
 
 // x with updates at places along an axis: instead of what is there, or joined with it.
@@ -109,11 +117,11 @@ void scatter_elements_op(Use& u) {
 
 void scatter_nd_op(Use& u) {
   const Tensor& x = u.in();
-  const auto k = static_cast<int>(u.in(1).size(-1));
   const std::string how = u.text("reduction", "none");
   if (how == "mul")
     for (const int i : {0, 1, 2}) u.known(i);
   const Tensor rows = rows_of(u, x, 0, u.value(1));
+  const auto k = static_cast<int>(u.in(1).size(-1));
   int64_t size = 1, width = 1;
   for (int a = 0; a < x.rank(); a++) (a < k ? size : width) *= x.shape()[a];
   const int64_t m = rows.numel();
@@ -121,6 +129,8 @@ void scatter_nd_op(Use& u) {
   if (how == "mul") {
     const std::vector<int64_t> at = to_integers(rows);
     std::vector<double> y = to_reals(u.known(0)), by = to_reals(u.known(2));
+    for (const int64_t row : at)
+      if (row < 0) u.fail("an index lies outside of its axis", "it must be in it");
     for (size_t i = 0; i < at.size(); i++)
       for (int64_t c = 0; c < width; c++)
         y[static_cast<size_t>(at[i] * width + c)] *= by[i * static_cast<size_t>(width) + static_cast<size_t>(c)];
