@@ -82,9 +82,11 @@ void scan_op(Use& u) {
   const auto count = static_cast<size_t>(u.integer("num_scan_inputs", 0));
   const bool old = u.opset() < 9;  // states and inputs have a batch in front, and lengths come first
   const int skip = old ? 1 : 0;
+  if (u.count() < skip) u.fail("too few inputs", "states and what is scanned are needed");
   const size_t given = static_cast<size_t>(u.count() - skip);
   if (count == 0 || count > given) u.fail("num_scan_inputs does not fit", "at least one of the inputs is scanned");
   const size_t states = given - count;
+  if (body.outputs.size() < states) u.fail("the body gives too little", "it gives every state");
   if (old && u.has(0)) u.fail("sequences of different lengths", "they are not supported");
   const auto list = [&](const char* name, size_t i) {
     const std::vector<int64_t> all = u.integers(name);
@@ -100,7 +102,7 @@ void scan_op(Use& u) {
     std::vector<Value> carried;
     carried.reserve(states);
     for (size_t i = 0; i < states; i++) carried.push_back(input(i));
-    std::vector<std::vector<Value>> scans(body.outputs.size() - std::min(states, body.outputs.size()));
+    std::vector<std::vector<Value>> scans(body.outputs.size() - states);
     std::vector<Value> scanned;
     std::vector<int> axes;
     for (size_t i = 0; i < count; i++) {

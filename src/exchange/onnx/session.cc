@@ -88,6 +88,9 @@ struct Session::Impl {
   }
 
   Planned* planned(std::span<const Tensor* const> inputs) {
+    if (inputs.size() != model.inputs().size())
+      throw Error("onnx: the model takes " + counted(static_cast<int64_t>(model.inputs().size()), "input") + ", " +
+                  std::to_string(inputs.size()) + " given");
     if (Planned* found = find(inputs)) return found;
     for (size_t i = 0; i < inputs.size(); i++) model.impl_->check(i, *inputs[i]);
     while (why.empty()) {
@@ -106,9 +109,6 @@ struct Session::Impl {
   }
 
   std::span<const Tensor> run(std::span<const Tensor* const> inputs) {
-    if (inputs.size() != model.inputs().size())
-      throw Error("onnx: the model takes " + counted(static_cast<int64_t>(model.inputs().size()), "input") + ", " +
-                  std::to_string(inputs.size()) + " given");
     if (Planned* p = planned(inputs)) {
       fed.clear();
       for (size_t i = 0; i < inputs.size(); i++)
