@@ -123,6 +123,7 @@ std::vector<Value> Binder::run_graph(const Graph& graph, std::vector<Value> inpu
     std::vector<Frame>& frames;
     ~Leave() { frames.pop_back(); }
   };
+  count_node();  // also of a body without any
   frames_.emplace_back();
   const Leave leave{frames_};
   add_literals(graph);
@@ -131,7 +132,11 @@ std::vector<Value> Binder::run_graph(const Graph& graph, std::vector<Value> inpu
   run_nodes(graph.nodes, file_.opsets);
   std::vector<Value> results;
   results.reserve(graph.outputs.size());
-  for (const ValueInfo& out : graph.outputs) results.push_back(value(out.name));
+  for (const ValueInfo& out : graph.outputs) {
+    results.push_back(value(out.name));
+    if (!results.back().defined())
+      throw Error(ErrorKind::kFile, "result " + in_quotes(out.name) + " of a graph is not made — the file is broken");
+  }
   return results;
 }
 
@@ -162,10 +167,14 @@ std::vector<Value> Binder::run_function(const Function& f, const Node& node, std
   return results;
 }
 
+void Binder::count_node() {
+  if (++nodes_run_ > kMostNodes)
+    throw Error("onnx: the model's loops run more than " + grouped(kMostNodes) + " nodes — is it meant to end?");
+}
+
 void Binder::run_nodes(const std::vector<Node>& nodes, const std::map<std::string, int64_t>& opsets) {
   for (const Node& node : nodes) {
-    if (++nodes_run_ > kMostNodes)
-      throw Error("onnx: the model's loops run more than " + grouped(kMostNodes) + " nodes — is it meant to end?");
+    count_node();
     try {
       run_node(node, opsets);
     } catch (const Error& e) {

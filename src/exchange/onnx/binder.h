@@ -44,6 +44,7 @@ class Binder {
     std::unordered_map<std::string, Value> values;
     std::unordered_map<std::string, const Literal*> literals;
   };
+  void count_node();
   void run_nodes(const std::vector<Node>& nodes, const std::map<std::string, int64_t>& opsets);
   bool take_over_norm(const Node& node, std::vector<Value>& inputs);
   void run_node(const Node& node, const std::map<std::string, int64_t>& opsets);

@@ -257,8 +257,9 @@ void layer_norm_op(Use& u) {
 void local_response_op(Use& u) {
   const Tensor& x = u.in();
   const int64_t size = u.integer("size", 1);
-  if (x.rank() < 2 || size < 1 || size > INT32_MAX)
-    u.fail("no channels, or a size below 1", "the input is [batch, channels, …]");
+  if (x.rank() < 2 || size < 1 || size > 4096)
+    u.fail("no channels, or a size of " + std::to_string(size),
+           "the input is [batch, channels, …], and 1 to 4096 of them are summed");
   Dims before = Dims::filled(x.rank(), 0), after = before;
   before[1] = (size - 1) / 2, after[1] = size - 1 - before[1];
   const Tensor squares = pad(square(x), before, after);

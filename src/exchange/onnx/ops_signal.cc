@@ -104,6 +104,7 @@ void mel_op(Use& u) {
   const auto bins = saturate<int64_t>(u.known_real(0)), length = saturate<int64_t>(u.known_real(1));
   const double rate = u.known_real(2), low = u.known_real(3), high = u.known_real(4);
   const auto type = static_cast<Type>(u.integer("output_datatype", 1));
+  if (bins < 1 || length < 1) u.fail("no bins or no signal", "both numbers are above 0");
   const int64_t spectrum = length / 2 + 1;
   u.small_shape({spectrum, bins});
   const auto mel = [](double hz) { return 2595 * std::log10(1 + hz / 700); };
@@ -121,8 +122,11 @@ void mel_op(Use& u) {
     const int64_t l = edges[static_cast<size_t>(b)], c = edges[static_cast<size_t>(b) + 1],
                   h = edges[static_cast<size_t>(b) + 2];
     if (c == l) put(c, b, 1);
-    for (int64_t f = l; f <= c && c != l; f++) put(f, b, static_cast<double>(f - l) / static_cast<double>(c - l));
-    for (int64_t f = c; f < h && h != c; f++) put(f, b, static_cast<double>(h - f) / static_cast<double>(h - c));
+    const auto distance = [](int64_t from, int64_t to) { return static_cast<double>(to) - static_cast<double>(from); };
+    for (int64_t f = std::max<int64_t>(l, 0); f <= std::min(c, spectrum - 1) && c != l; f++)
+      put(f, b, distance(l, f) / distance(l, c));
+    for (int64_t f = std::max<int64_t>(c, 0); f < std::min(h, spectrum) && h != c; f++)
+      put(f, b, distance(f, h) / distance(c, h));
   }
   u.out(from_reals(y, {spectrum, bins}, type), type);
 }
