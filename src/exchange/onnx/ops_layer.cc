@@ -222,16 +222,16 @@ void batch_norm_op(Use& u) {
   if (!options.as_written && n < 2) u.fail("one element per channel has no variance", "train on larger batches");
   const BatchNormResult r = batch_norm(x, weight, bias, eps);
   u.out(r.y);
-  if (options.training && u.binder().is_weight(u.in(3)) && u.binder().is_weight(u.in(4))) {
-    // As Ingot's layer and PyTorch do it, with the unbiased variance.
-    const double share = 1 - momentum, count = static_cast<double>(n);
-    multiply_into(u.in(3), u.in(3), momentum), add_scaled_into(u.in(3), u.in(3), r.mean, share);
-    multiply_into(u.in(4), u.in(4), momentum),
-        add_scaled_into(u.in(4), u.in(4), r.variance, share * count / (count - 1));
-    if (u.wanted(1)) u.out(r.mean, u.type(3)), u.out(r.variance, u.type(4));
-  } else if (u.wanted(1)) {
-    u.out(followed(mean, r.mean, momentum), u.type(3)), u.out(followed(variance, r.variance, momentum), u.type(4));
+  const bool own = options.training && u.binder().is_weight(u.in(3)) && u.binder().is_weight(u.in(4));
+  // As Ingot's layer and PyTorch do it, with the unbiased variance.
+  const double share = 1 - momentum, count = static_cast<double>(n), unbiased = own ? count / (count - 1) : 1;
+  if (u.wanted(1) || u.wanted(2)) {
+    u.out(followed(mean, r.mean, momentum), u.type(3));
+    u.out(followed(variance, multiply(r.variance, unbiased), momentum), u.type(4));
   }
+  if (!own) return;
+  multiply_into(u.in(3), u.in(3), momentum), add_scaled_into(u.in(3), u.in(3), r.mean, share);
+  multiply_into(u.in(4), u.in(4), momentum), add_scaled_into(u.in(4), u.in(4), r.variance, share * unbiased);
 }
 
 void instance_norm_op(Use& u) { u.out(instance_norm(u.in(), u.in(1), u.in(2), u.real("epsilon", 1e-5))); }
@@ -292,7 +292,9 @@ void dropout_op(Use& u) {
   const nn::RandomSource source = nn::next_random();
   const Tensor y = dropout(x, ratio, source.seed, source.stream);
   u.out(y);
-  if (u.wanted(1)) u.out(not_equal(y, scalar_like(y, 0)), Type::kBool);
+  // The same numbers are drawn for it, whatever x is.
+  if (u.wanted(1))
+    u.out(greater(dropout(ones(x.shape(), x.dtype()), ratio, source.seed, source.stream), 0.0), Type::kBool);
 }
 
 }  // namespace
