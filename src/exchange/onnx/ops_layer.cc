@@ -131,11 +131,13 @@ void conv_transpose_op(Use& u) {
   const std::vector<int64_t> wanted = u.integers("output_shape");
   const std::string automatic = u.text("auto_pad", "NOTSET");
   const bool same = automatic.starts_with("SAME");
+  if (!wanted.empty() && wanted.size() != static_cast<size_t>(n) && wanted.size() != static_cast<size_t>(n) + 2)
+    u.fail("output_shape does not fit", "give one size per spatial axis");
   if (!wanted.empty() || same)
     for (int a = 0; a < n; a++) {
       const int64_t full = w.stride[a] * (spatial[a] - 1) + extra[a] + (w.kernel[a] - 1) * w.dilation[a] + 1;
       const int64_t size =
-          wanted.empty() ? spatial[a] * w.stride[a] : wanted.at(wanted.size() - static_cast<size_t>(n - a));
+          wanted.empty() ? spatial[a] * w.stride[a] : wanted[wanted.size() - static_cast<size_t>(n - a)];
       const int64_t total = full - size;
       // What is missing is added at the end.
       w.before[a] = total < 0 ? 0 : automatic == "SAME_UPPER" ? total / 2 : total - total / 2;

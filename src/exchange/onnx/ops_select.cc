@@ -40,6 +40,14 @@ void compress_op(Use& u) {
   u.out(index_select(x, Tensor::from(places), axis));
 }
 
+// An order of all numbers: what is none comes last, and is the same as another one.
+struct Before {
+  bool operator()(const std::vector<double>& a, const std::vector<double>& b) const {
+    const auto before = [](double x, double y) { return std::isnan(y) ? !std::isnan(x) : x < y; };
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), before);
+  }
+};
+
 // Slices along an axis that occur once or more: each once, with where it was first, which every slice is, and how many.
 void unique_op(Use& u) {
   const bool whole = !u.given("axis"), sorted = u.integer("sorted", 1) != 0;
@@ -51,7 +59,7 @@ void unique_op(Use& u) {
     if (a != axis) order.push_back(a);
   const std::vector<double> elements = to_reals(permute(x, order));
   const size_t width = n == 0 ? 0 : elements.size() / static_cast<size_t>(n);
-  std::map<std::vector<double>, size_t> known;
+  std::map<std::vector<double>, size_t, Before> known;
   std::vector<std::vector<double>> slices;
   std::vector<int64_t> first, inverse, counts;
   for (size_t i = 0; i < static_cast<size_t>(n); i++) {
@@ -64,7 +72,7 @@ void unique_op(Use& u) {
   }
   std::vector<size_t> rank(slices.size());
   std::iota(rank.begin(), rank.end(), size_t{0});
-  if (sorted) std::sort(rank.begin(), rank.end(), [&](size_t a, size_t b) { return slices[a] < slices[b]; });
+  if (sorted) std::sort(rank.begin(), rank.end(), [&](size_t a, size_t b) { return Before()(slices[a], slices[b]); });
   std::vector<int64_t> place(slices.size()), places, times;
   for (size_t i = 0; i < rank.size(); i++) {
     place[rank[i]] = static_cast<int64_t>(i);
@@ -104,11 +112,12 @@ void non_max_suppression_op(Use& u) {
   for (int64_t batch = 0; batch < s[0]; batch++)
     for (int64_t c = 0; c < s[1]; c++) {
       const double* score = scores.data() + (batch * s[1] + c) * s[2];
-      std::vector<int64_t> order(static_cast<size_t>(s[2])), kept;
-      std::iota(order.begin(), order.end(), int64_t{0});
+      std::vector<int64_t> order, kept;
+      for (int64_t i = 0; i < s[2]; i++)
+        if (score[i] > least) order.push_back(i);
       std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return score[i] > score[j]; });
       for (const int64_t i : order) {
-        if (static_cast<int64_t>(kept.size()) >= most || !(score[i] > least)) continue;
+        if (static_cast<int64_t>(kept.size()) >= most) break;
         if (std::any_of(kept.begin(), kept.end(),
                         [&](int64_t k) { return overlap(box(batch, i), box(batch, k)) > limit; }))
           continue;

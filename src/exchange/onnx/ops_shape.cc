@@ -80,6 +80,8 @@ void flatten_op(Use& u) {
   const Tensor& x = u.in();
   int64_t axis = u.integer("axis", 1), rows = 1, columns = 1;
   if (axis < 0) axis += x.rank();
+  if (axis < 0 || axis > x.rank())
+    u.fail("axis " + std::to_string(u.integer("axis", 1)), "it is one of the input's, or the end of them");
   for (int a = 0; a < x.rank(); a++) (a < axis ? rows : columns) *= x.shape()[a];
   u.out(reshaped(x, {rows, columns}));
 }
@@ -139,13 +141,20 @@ void slice_op(Use& u) {
   u.out(x);
 }
 
+// Any number of tensors, of which concat() takes so many at once.
+Tensor joined(std::span<const Tensor> xs, int axis) {
+  if (xs.size() == 1) return xs[0];
+  if (xs.size() <= kMaxInputs) return concat(std::vector<Tensor>(xs.begin(), xs.end()), axis);
+  return concat({joined(xs.first(xs.size() / 2), axis), joined(xs.subspan(xs.size() / 2), axis)}, axis);
+}
+
 void concat_op(Use& u) {
   std::vector<Tensor> xs;
   const int axis = u.axis("axis", 1, u.rank());
   for (int i = 0; i < u.count(); i++) xs.push_back(u.in(i));
   if (xs.size() > 1 && xs[0].rank() == 1)  // an empty vector is nothing
     std::erase_if(xs, [](const Tensor& t) { return t.numel() == 0; });
-  u.out(xs.empty() ? u.in(0) : xs.size() == 1 ? xs[0] : concat(xs, axis));
+  u.out(xs.empty() ? u.in(0) : joined(xs, axis));
 }
 
 void split_op(Use& u) {
@@ -157,10 +166,11 @@ void split_op(Use& u) {
       sizes.push_back(std::min(left, u.given("num_outputs") ? ceil_div(n, parts) : n / parts));
   int64_t at = 0;
   for (const int64_t size : sizes) {
-    if (size < 0 || at + size > n) u.fail("the sizes do not add up", "together they are the axis");
+    if (size < 0 || size > n - at) u.fail("the sizes do not add up", "together they are the axis");
     u.out(slice(u.in(), axis, at, at + size));
     at += size;
   }
+  if (at != n) u.fail("the sizes do not add up", "together they are the axis");
 }
 
 void expand_op(Use& u) {
@@ -173,7 +183,8 @@ void tile_op(Use& u) {
   std::vector<int64_t> times = u.known_integers(1);
   if (u.opset() < 6) {  // one axis, so many times
     const auto axis = static_cast<size_t>(u.axis(saturate<int64_t>(u.known_real(2)), x.rank()));
-    const int64_t count = times.at(0);
+    if (times.size() != 1) u.fail("no single number of repeats", "before opset 6 one axis is repeated");
+    const int64_t count = times[0];
     times.assign(static_cast<size_t>(x.rank()), 1);
     times[axis] = count;
   }

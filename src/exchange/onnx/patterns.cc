@@ -72,7 +72,9 @@ class Matcher {
   }
   std::optional<double> number(const std::string& name) const {
     const auto found = literals_.find(name);
-    if (found == literals_.end() || !found->second->tensor.defined() || found->second->tensor.numel() != 1) return {};
+    if (found == literals_.end() || !found->second->tensor.defined() || found->second->tensor.numel() != 1 ||
+        found->second->tensor.rank() > 1)  // more axes would be the result's, too
+      return {};
     return to_reals(found->second->tensor)[0];
   }
   bool is_number(const std::string& name, double value) const {
@@ -154,10 +156,11 @@ class Matcher {
     return power != nullptr && power->inputs[0] == x && is_number(power->inputs[1], 3);
   }
 
-  // A vector of weights.
-  bool is_vector(const std::string& name) const {
+  // The length of a vector of weights; 0 if it is none.
+  int64_t vector(const std::string& name) const {
     const auto found = literals_.find(name);
-    return found != literals_.end() && found->second->tensor.defined() && found->second->tensor.rank() == 1;
+    if (found == literals_.end() || !found->second->tensor.defined() || found->second->tensor.rank() != 1) return 0;
+    return found->second->tensor.numel() > 1 ? found->second->tensor.numel() : 0;
   }
   static bool is_last_mean(const Node* node) {
     if (!is(node, "ReduceMean") || node->inputs.size() != 1) return false;
@@ -168,10 +171,11 @@ class Matcher {
   // (x - mean) / √(mean of (x - mean)² + eps) · weight + bias over the last axis.
   void affine_norm(Node& node) {
     for (const size_t i : {size_t{0}, size_t{1}}) {
-      if (node.inputs.size() != 2 || !is_vector(node.inputs[1 - i])) continue;
+      if (node.inputs.size() != 2) continue;
+      const int64_t length = vector(node.inputs[1 - i]);
       const Node* const scaled = only(node.inputs[i], "Mul");
       for (const size_t k : {size_t{0}, size_t{1}}) {
-        if (scaled == nullptr || !is_vector(scaled->inputs[1 - k])) continue;
+        if (scaled == nullptr || length == 0 || vector(scaled->inputs[1 - k]) != length) continue;
         const Node* const quotient = only(scaled->inputs[k], "Div");
         double eps = 0;
         std::string x;

@@ -317,17 +317,30 @@ class Reader {
     nodes = std::move(sorted);
   }
 
-  // Of what a node reads, itself or in its graphs, what these nodes make.
+  // Of what a node reads, itself or in its graphs, what these nodes make. Names that a graph inside gives itself are its
+  // own.
   static void add_makers(const Node& node, const std::unordered_map<std::string, size_t>& maker,
-                         std::vector<size_t>& to) {
-    for (const std::string& in : node.inputs)
-      if (const auto found = maker.find(in); found != maker.end()) to.push_back(found->second);
+                         std::vector<size_t>& to, std::vector<const Graph*> inside = {}) {
+    const auto read = [&](const std::string& name) {
+      if (const auto found = maker.find(name); found != maker.end() && !is_own(name, inside))
+        to.push_back(found->second);
+    };
+    for (const std::string& in : node.inputs) read(in);
     for (const Attribute& a : node.attributes) {
       if (a.graph == nullptr) continue;
-      for (const Node& inner : a.graph->nodes) add_makers(inner, maker, to);
-      for (const ValueInfo& out : a.graph->outputs)
-        if (const auto found = maker.find(out.name); found != maker.end()) to.push_back(found->second);
+      inside.push_back(a.graph.get());
+      for (const Node& inner : a.graph->nodes) add_makers(inner, maker, to, inside);
+      for (const ValueInfo& out : a.graph->outputs) read(out.name);
+      inside.pop_back();
     }
+  }
+  static bool is_own(const std::string& name, const std::vector<const Graph*>& graphs) {
+    const auto any = [](const auto& list, const auto& f) { return std::any_of(list.begin(), list.end(), f); };
+    return any(graphs, [&](const Graph* g) {
+      return any(g->inputs, [&](const ValueInfo& v) { return v.name == name; }) ||
+             any(g->initializers, [&](const auto& l) { return l->name == name; }) ||
+             any(g->nodes, [&](const Node& n) { return any(n.outputs, [&](const auto& out) { return out == name; }); });
+    });
   }
 
   std::string folder_;
