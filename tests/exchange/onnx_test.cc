@@ -4,78 +4,19 @@
 #include <filesystem>
 #include <fstream>
 
-#include "exchange/onnx/schema.h"
 #include "ingot/base/memory.h"
-#include "ingot/exchange/onnx.h"
 #include "ingot/io/io.h"
 #include "ingot/nn/train_step.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
 #include "tests/error_of.h"
+#include "tests/exchange/onnx_parts.h"
 #include "tests/test_file.h"
 
 namespace ingot::onnx {
 namespace {
 
 namespace fs = std::filesystem;
-using Names = std::vector<std::string>;
-
-FieldWriter info(const std::string& name, Type type, const std::vector<int64_t>& dims) {
-  FieldWriter shape, tensor, kind, value;
-  for (const int64_t d : dims) {
-    FieldWriter dim;
-    if (d < 0)
-      dim.text(2, "n" + std::to_string(-d));
-    else
-      dim.integer(1, d);
-    shape.message(1, dim);
-  }
-  tensor.integer(1, static_cast<int64_t>(type)), tensor.message(2, shape);
-  kind.message(1, tensor);
-  value.text(1, name), value.message(2, kind);
-  return value;
-}
-
-FieldWriter node(const std::string& op, const Names& in, const Names& out,
-                 const std::vector<FieldWriter>& attributes = {}, const std::string& domain = "") {
-  FieldWriter n;
-  for (const std::string& each : in) n.text(1, each);
-  for (const std::string& each : out) n.text(2, each);
-  n.text(4, op);
-  for (const FieldWriter& a : attributes) n.message(5, a);
-  if (!domain.empty()) n.text(7, domain);
-  return n;
-}
-
-FieldWriter attribute(const std::string& name, int field, const FieldWriter& value) {
-  FieldWriter a;
-  a.text(1, name), a.message(field, value);
-  return a;
-}
-
-struct Parts {
-  std::vector<FieldWriter> nodes, inputs, outputs, initializers;
-  FieldWriter graph() const {
-    FieldWriter g;
-    for (const FieldWriter& n : nodes) g.message(1, n);
-    for (const FieldWriter& i : initializers) g.message(5, i);
-    for (const FieldWriter& i : inputs) g.message(11, i);
-    for (const FieldWriter& o : outputs) g.message(12, o);
-    return g;
-  }
-  std::string bytes(int64_t opset = 13) const {
-    FieldWriter version, m;
-    version.integer(2, opset);
-    m.integer(1, 8), m.message(7, graph()), m.message(8, version);
-    return m.bytes();
-  }
-};
-
-Model read(const std::string& bytes, const ImportOptions& options = {}) {
-  return parse(std::as_bytes(std::span(bytes)), options);
-}
-Tensor vector(const std::vector<float>& values) { return Tensor::from(values); }
-
 // x · w + b, its nodes in the wrong order and its weights among the inputs, as old files have them.
 Parts linear_model() {
   Parts p;
@@ -139,6 +80,8 @@ TEST(OnnxImport, PlansPerShapeAndAllocatesNothing) {
   EXPECT_EQ(memory_stats().allocations, before);
   session.run(a), session.run(c);  // b gives way
   EXPECT_EQ(session.plan_for(list), kept);
+  const Tensor* const many[] = {&a, &b, &c};
+  EXPECT_REFUSED(session.plan_for(many), "takes 1 input, 3 given");
 }
 
 // A branch that a small input decides: each value has a plan of its own.
