@@ -16,6 +16,7 @@ echo "--- run"
 for model in mlp resnet lstm gru encoder unet; do
   "$ingot" onnx check "$models/$model.onnx" --size batch=3 | has "all is well" || fail "check $model"
 done
+"$ingot" onnx check "$models/mlp.onnx" --bound 0.001 --as-written | has "all is well"
 "$ingot" onnx bench "$models/mlp.onnx" --size batch=8 --runs 5 | has "a run on"
 
 echo "--- write"
@@ -31,6 +32,7 @@ echo "--- write"
 echo "--- refuse"
 refused "is it an ONNX file" onnx info run/config.toml
 refused "give NAME=N" onnx run "$models/mlp.onnx" --size batch
+refused 'did you mean "batch"' onnx run "$models/mlp.onnx" --size bach=3
 refused "write weights to .safetensors" onnx convert "$models/mlp.onnx" -o x.txt
 refused "no training step" export run --to onnx --train
 refused "inputs are .npy or .pb" onnx run "$models/mlp.onnx" x.csv

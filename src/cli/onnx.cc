@@ -30,7 +30,8 @@ struct OnnxOptions {
   std::string file, out;
   std::vector<std::string> inputs, sizes;
   int runs = 100;
-  bool json = false, by_op = false;
+  double bound = 1e-5;
+  bool json = false, by_op = false, as_written = false;
 };
 
 // Inputs ----------------------------------------------------------------------------------------------------------------
@@ -50,7 +51,15 @@ std::map<std::string, int64_t> sizes_of(const std::vector<std::string>& given) {
 
 // Numbers of the right shapes; sizes that nobody gave are `open`.
 std::vector<Tensor> made_up(const onnx::Model& model, const std::vector<std::string>& given, int64_t open = 1) {
-  const std::map<std::string, int64_t> sizes = sizes_of(given);
+  std::map<std::string, int64_t> sizes = sizes_of(given);
+  std::vector<std::string> names;
+  for (const onnx::Port& port : model.inputs())
+    for (const std::string& dim : port.dims)
+      if (int64_t size = 0; !parse_number(dim, size)) names.push_back(dim);
+  for (const auto& [name, size] : sizes)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw Error(fmt::format("onnx: --size {}={} — {}", name, size,
+                              names.empty() ? "the model leaves no size open" : did_you_mean(name, names)));
   std::vector<Tensor> inputs;
   for (const onnx::Port& port : model.inputs()) {
     Dims shape;
@@ -112,14 +121,27 @@ int run(const OnnxOptions& o) {
   return 0;
 }
 
+// Equal infinities, and what is no number in both, do not differ. Integers of 64 bits are compared as they are.
 double distance(const Tensor& a, const Tensor& b) {
-  if (!(a.shape() == b.shape())) return HUGE_VAL;
-  return a.numel() == 0 ? 0 : max(abs(to(a, kF64) - to(b, kF64))).item<double>();
+  if (!(a.shape() == b.shape()) || a.dtype() != b.dtype()) return HUGE_VAL;
+  const std::vector<double> x = to(a, kF64).to_vector<double>(), y = to(b, kF64).to_vector<double>();
+  double largest = 0;
+  for (size_t i = 0; i < x.size(); i++)
+    if (x[i] != y[i] && !(std::isnan(x[i]) && std::isnan(y[i])))
+      largest = std::max(largest, std::isfinite(x[i] - y[i]) ? std::fabs(x[i] - y[i]) : HUGE_VAL);
+  if (largest == 0 && a.dtype() == kI64 && a.to_vector<int64_t>() != b.to_vector<int64_t>()) return 1;
+  return largest;
+}
+double largest_of(const Tensor& t) {
+  double largest = 0;
+  for (const double v : to(t, kF64).to_vector<double>())
+    if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
+  return largest;
 }
 
 // Its plan against op by op, and against the results that come with it in test_data_set_0.
 int check(const OnnxOptions& o) {
-  onnx::Model model = onnx::load(o.file);
+  onnx::Model model = onnx::load(o.file, {.as_written = o.as_written});
   const fs::path data = fs::path(o.file).parent_path() / "test_data_set_0";
   std::vector<Tensor> inputs, expected;
   const auto beside = [&](const char* what, size_t i) { return (data / fmt::format("{}_{}.pb", what, i)).string(); };
@@ -135,8 +157,8 @@ int check(const OnnxOptions& o) {
   bool well = true;
   if (!session.why_not_planned().empty()) fmt::print("not planned: {}\n", printable(session.why_not_planned()));
   for (size_t i = 0; i < results.size(); i++) {
-    const double largest = results[i].numel() == 0 ? 0 : max(abs(to(results[i], kF64))).item<double>();
-    const double bound = 1e-5 * largest + 1e-6, planned = distance(results[i], plain[i].tensor);
+    const double bound = is_float(results[i].dtype()) ? o.bound * largest_of(results[i]) + 1e-6 : 0;
+    const double planned = distance(results[i], plain[i].tensor);
     const double given = i < expected.size() ? distance(results[i], expected[i]) : 0;
     well &= planned <= bound && given <= bound;
     fmt::print("{}  {}  plan and op by op differ by {:.2g}{}\n", printable(model.outputs()[i].name),
@@ -206,6 +228,16 @@ Option size_option(OnnxOptions& o) {
 Option inputs_option(OnnxOptions& o) {
   return {"INPUT", &o.inputs, "tensors in the order of its inputs (.npy, .pb; default: made up)"};
 }
+std::vector<Option> check_options(OnnxOptions& o) {
+  return {inputs_option(o),
+          size_option(o),
+          {.name = "--bound",
+           .target = &o.bound,
+           .about = "how far apart results may be, as a share of the largest",
+           .shows_default = true},
+          {"--as-written", &o.as_written, "batch norms and dropouts do what their attributes say"},
+          threads_option()};
+}
 
 }  // namespace
 
@@ -262,7 +294,7 @@ Command onnx_command() {
                        command("run", "What a model makes of inputs",
                                {inputs_option(*o), size_option(*o), out, threads_option()}, run),
                        command("check", "Whether a model runs, and its plan gives what its ops give one by one",
-                               {inputs_option(*o), size_option(*o), threads_option()}, check),
+                               check_options(*o), check),
                        command("convert", "Its weights as .safetensors, or itself as opset 17",
                                {wanted, size_option(*o)}, convert),
                        command("bench", "How long a run takes, and where the time goes",
