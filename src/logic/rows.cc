@@ -1,6 +1,7 @@
 #include "logic/rows.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "logic/shards.h"
 
