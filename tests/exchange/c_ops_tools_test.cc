@@ -1,9 +1,12 @@
 // Every op of the table as C, on its samples, compared with the op's plain loop. Many calls are one plan and so one C file:
 // tcc compiles all of them, gcc and clang a share, and have nothing to say about any.
+#include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 
 #include "ingot/graph/plan.h"
+#include "ingot/ops/ops.h"
 #include "tests/exchange/compiled_c.h"
 #include "tests/ops/harness.h"
 #include "tests/sanitized.h"
@@ -58,9 +61,12 @@ struct Calls {
     return list;
   }
 
+  std::vector<Tensor> results_of(const CFolder& folder) const {
+    return folder.call(c, plan, how == How::kBound ? std::vector<const Tensor*>{} : inputs());
+  }
+
   void expect_agreement(const CFolder& folder) const {
-    const std::vector<Tensor> results =
-        folder.call(c, plan, how == How::kBound ? std::vector<const Tensor*>{} : inputs());
+    const std::vector<Tensor> results = results_of(folder);
     size_t next = 0;
     for (const Case& call : cases) {
       const std::vector<Tensor> expected = reference(call);
@@ -83,15 +89,19 @@ class Batch {
   void close_all() {
     for (const How how : {How::kFused, How::kPlain, How::kBound}) close(how);
   }
-  void expect_agreement(const std::string& compiler) {
+  std::string compile(const std::string& compiler) {
     close_all();
-    ASSERT_EQ(folder_.compile(compiler), "");
+    return folder_.compile(compiler);
+  }
+  void expect_agreement(const std::string& compiler) {
+    ASSERT_EQ(compile(compiler), "");
     for (const Calls& calls : all_) {
       calls.expect_agreement(folder_);
       if (testing::Test::HasFatalFailure()) return;
     }
   }
   const CFolder& folder() const { return folder_; }
+  std::vector<Calls>& all() { return all_; }
 
  private:
   void close(How how) {
@@ -130,20 +140,29 @@ TEST(COps, ComputeWhatTheirReferencesDo) {
   batch.expect_agreement("tcc -Wall -std=c99");
 }
 
-// One sample of every op, of this type or that.
-std::vector<Case> one_of_every_op() {
+int64_t elements_of(const Case& call) {
+  int64_t n = 0;
+  for (const Tensor& t : call.inputs)
+    if (t.defined()) n += t.numel() == 0 ? 1'000'000 : t.numel();
+  return n;
+}
+
+// One sample of every op, of this type or that: one that is usual, or that with the fewest elements.
+std::vector<Case> one_of_every_op(bool smallest) {
   std::vector<Case> chosen;
   for (const Op* op : ops_under_test()) {
     if (!exchange::has_c_form(*op)) continue;
     const std::vector<DType> types = types_of(*op);
     const std::vector<Case> cases = cases_of(*op, types[chosen.size() % types.size()]);
-    chosen.push_back(cases[cases.size() / 2]);
+    const auto fewest = std::min_element(cases.begin(), cases.end(),
+                                         [](const Case& a, const Case& b) { return elements_of(a) < elements_of(b); });
+    chosen.push_back(smallest ? *fewest : cases[cases.size() / 2]);
   }
   return chosen;
 }
 
 TEST(COps, ComputeTheSameWithCompilersThatOptimise) {
-  const std::vector<Case> chosen = one_of_every_op();
+  const std::vector<Case> chosen = one_of_every_op(false);
   for (const size_t third : {0, 1}) {
     Batch batch;
     for (size_t i = third; i < chosen.size(); i += kSanitized ? 12 : 3) batch.add(chosen[i], How::kFused);
@@ -154,9 +173,64 @@ TEST(COps, ComputeTheSameWithCompilersThatOptimise) {
 
 TEST(COps, HaveNothingThatCompilersWarnAbout) {
   Batch batch;
-  for (const Case& call : one_of_every_op()) batch.add(call, How::kFused);
+  for (const bool smallest : {false, true})
+    for (const Case& call : one_of_every_op(smallest)) batch.add(call, How::kFused);
   batch.close_all();
   for (const char* compiler : {"gcc", "clang"}) EXPECT_EQ(batch.folder().check(compiler + std::string(kWarnings)), "");
+}
+
+// The call with some elements NaN, infinite, -0, huge or below what is normal; of integers, the least and the greatest.
+Case with_special_numbers(const Case& call) {
+  Case result = call;
+  for (size_t k = 0; k < result.inputs.size(); k++) {
+    Tensor& t = result.inputs[k];
+    const bool element_wise = call.op->tile != nullptr;  // other integers may be indices
+    if (!t.defined() || (!is_float(t.dtype()) && (!element_wise || size_of(t.dtype()) < 4))) continue;
+    const std::vector<double> special =
+        is_float(t.dtype()) ? std::vector<double>{NAN,
+                                                  INFINITY,
+                                                  -INFINITY,
+                                                  -0.0,
+                                                  t.dtype() == kF32 ? 1e18 : 1e150,
+                                                  t.dtype() == kF32 ? 1e-40 : 1e-310}
+                            : std::vector<double>{t.dtype() == kI32 ? -0x1p31 : -0x1p63, 0x1p31 - 1, -1, 0};
+    const auto changed = [&](double v, size_t i) {
+      const size_t n = (i * 7 + k * 5) % 17;
+      return n < special.size() ? special[n] : v;
+    };
+    t = mapped(t, changed, t.dtype());
+  }
+  return result;
+}
+
+TEST(COps, TreatSpecialNumbersAsThePlanDoes) {
+  Batch batch;
+  for (const Op* op : ops_under_test()) {
+    if (!exchange::has_c_form(*op)) continue;
+    // Infinite times 0 is NaN, and who multiplies by the zeros of a border, a mask or a first state differs.
+    const std::string name = op->name;
+    if (name.starts_with("conv") || name.find("attention") != name.npos || name.find("_sequence") != name.npos)
+      continue;
+    for (const DType type : types_of(*op)) {
+      const std::vector<Case> cases = cases_of(*op, type);
+      for (size_t i = 0; i < cases.size(); i += kSanitized ? 50 : std::max<size_t>(cases.size() / 3, 1))
+        batch.add(with_special_numbers(cases[i]), How::kFused);
+    }
+  }
+  ASSERT_EQ(batch.compile("tcc"), "");
+  for (Calls& calls : batch.all()) {
+    std::vector<Tensor> expected;
+    for (const Tensor& t : calls.plan.run(calls.inputs())) expected.push_back(clone(t));
+    const std::vector<Tensor> results = calls.results_of(batch.folder());
+    size_t next = 0;
+    for (const Case& call : calls.cases)
+      for (size_t i = 0; i < static_cast<size_t>(output_count(*call.op)); i++, next++) {
+        Tolerance tolerance = tolerance_of(*call.op, expected[next].dtype());
+        tolerance.scaled *= 4;
+        EXPECT_TRUE(close(results[next], expected[next], tolerance, magnitude_of(call)))
+            << describe(call) << ", result " << i;
+      }
+  }
 }
 
 // Whoever adds an op adds its form, or its name here.

@@ -33,7 +33,7 @@ void open_heads(Function& f, const Dims& q, const Dims& k) {
   f.open(cat("for (long b = 0; b < ", str(q[0]), "; b++)"));
   f.open(cat("for (long h = 0; h < ", str(heads), "; h++)"));
   f.open(cat("for (long i = 0; i < ", str(q[1]), "; i++)"));
-  f.line("const long at = h * $D;");
+  f.place("at", "h * $D");
 }
 
 constexpr const char* kScore = R"(

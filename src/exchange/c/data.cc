@@ -1,8 +1,6 @@
 #include "exchange/c/data.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstring>
 
 #include "exchange/c/file.h"
@@ -11,20 +9,13 @@ namespace ingot::exchange {
 namespace {
 
 std::string number_at(const std::byte* at, DType t) {
-  char text[40];
-  const auto shortest = [&](auto value) -> std::string {
-    if (!std::isfinite(value)) return literal(static_cast<double>(value), t);
-    std::string s(text, std::to_chars(text, text + sizeof text, value).ptr);
-    if (s.find_first_of(".e") == std::string::npos) s += ".0";
-    return s + (t == kF32 ? "f" : "");
-  };
   const auto read = [&](auto value) {
     std::memcpy(&value, at, sizeof value);
     return value;
   };
   switch (t) {
-    case DType::kF32: return shortest(read(0.0f));
-    case DType::kF64: return shortest(read(0.0));
+    case DType::kF32: return literal(static_cast<double>(read(0.0f)), t);
+    case DType::kF64: return literal(read(0.0), t);
     case DType::kI32: return literal(int64_t{read(int32_t{})}, t);
     case DType::kI64: return literal(read(int64_t{}), t);
     case DType::kF16:

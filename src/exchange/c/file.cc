@@ -1,12 +1,12 @@
 #include "exchange/c/file.h"
 
 #include <algorithm>
-#include <cctype>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 
 #include "exchange/c/helpers.h"
 #include "ingot/base/error.h"
+#include "ingot/base/numbers.h"
 
 namespace ingot::exchange {
 
@@ -48,18 +48,7 @@ std::string literal(double value, DType t) {
   const std::string suffix = t == kF32 ? "f" : "";
   if (std::isnan(value)) return "(0.0" + suffix + " / 0.0" + suffix + ")";
   if (std::isinf(value)) return (value < 0 ? "(-1.0" : "(1.0") + suffix + " / 0.0" + suffix + ")";
-  char text[40];
-  std::snprintf(text, sizeof text, t == kF32 ? "%.9g" : "%.17g", value);
-  std::string s = text;
-  double shorter = 0;
-  for (int digits = 1; digits < (t == kF32 ? 9 : 17); digits++) {  // as short as it reads back
-    std::snprintf(text, sizeof text, "%.*g", digits, value);
-    if (std::sscanf(text, "%lf", &shorter) == 1 &&
-        (t == kF32 ? static_cast<float>(shorter) == static_cast<float>(value) : shorter == value)) {
-      s = text;
-      break;
-    }
-  }
+  std::string s = t == kF32 ? exact_text(static_cast<float>(value)) : exact_text(value);
   if (s.find_first_of(".e") == std::string::npos) s += ".0";
   return s + suffix;
 }
@@ -184,7 +173,13 @@ bool Function::alone(int operand) const {
   const bool changes = is_written(operand);
   for (size_t i = 0; i < record_.operands.size(); i++) {
     const Operand& other = record_.operands[i];
-    if (!other.given() || same_place(mine, other) || (!changes && !is_written(static_cast<int>(i)))) continue;
+    if (!other.given() || static_cast<int>(i) == operand) continue;
+    // Memory that changes has one pointer; that the same is read by two names is harmless, but compilers warn about it.
+    if (same_place(mine, other)) {
+      if (changes) continue;
+      return false;
+    }
+    if (!changes && !is_written(static_cast<int>(i))) continue;
     if (extent.meets(extent_of(other))) return false;
   }
   return true;
@@ -313,10 +308,9 @@ std::string Function::fill(const std::string& text) {
       }
     } else if (c == '#' && end < text.size() &&
                (std::isdigit(static_cast<unsigned char>(text[end])) != 0 || text.compare(end, 3, "inf") == 0)) {
-      size_t used = 0;
-      const double value = std::stod(text.substr(end), &used);
+      double value = 0;  // in every locale
+      end = static_cast<size_t>(std::from_chars(&text[end], text.data() + text.size(), value).ptr - text.data());
       out += literal(value, type_);
-      end += used;
     } else {
       out += c;
     }

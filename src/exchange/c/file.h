@@ -116,6 +116,10 @@ class Function {
   void lines(const std::string& text);                  // of several; the first and the last may be empty
   void raw(const std::string& text) { text_ += text; }  // as it is
   void before(const std::string& text) { text_ = "  " + text + "\n" + text_; }  // in front of all
+  /// A name for an index; axes of one element do not ask for it.
+  void place(const std::string& name, const std::string& value) {
+    lines(cat("const long ", name, " = ", value, ";\n(void)", name, ";"));
+  }
   void open(const std::string& head);
   void close();
   void close(int count) {

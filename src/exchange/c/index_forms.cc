@@ -28,7 +28,7 @@ void gather(Function& f) {
   const View x = f.in(0, "x"), indices = f.in(1, "indices"), y = f.out(0, "y");
   auto index = f.loops(y.shape);
   const std::string to = element(y, index), from = element(indices, index);
-  f.line(cat("const long at = (long)", from, ";"));
+  f.place("at", "(long)" + from);
   index[static_cast<size_t>(axis_of(f))] = "at";
   f.line(cat(to, " = ", element(x, index), ";"));
   f.close_loops();
@@ -39,7 +39,7 @@ void scatter_add(Function& f) {
   copy_elements(f, y, x);
   auto index = f.loops(source.shape);
   const std::string value = element(source, index);
-  f.line(cat("const long at = (long)", element(indices, index), ";"));
+  f.place("at", "(long)" + element(indices, index));
   index[static_cast<size_t>(axis_of(f))] = "at";
   f.line(added(y, element(y, index), value));
   f.close_loops();
@@ -50,7 +50,7 @@ void index_select(Function& f) {
   auto index = f.loops(y.shape);
   const auto axis = static_cast<size_t>(axis_of(f));
   const std::string to = element(y, index);
-  f.line(cat("const long at = (long)", element(indices, {index[axis]}), ";"));
+  f.place("at", "(long)" + element(indices, {index[axis]}));
   index[axis] = "at";
   f.line(cat(to, " = ", element(x, index), ";"));
   f.close_loops();
@@ -62,7 +62,7 @@ void index_select_grad(Function& f) {
   auto index = f.loops(dy.shape);
   const auto axis = static_cast<size_t>(axis_of(f));
   const std::string value = element(dy, index);
-  f.line(cat("const long at = (long)", element(indices, {index[axis]}), ";"));
+  f.place("at", "(long)" + element(indices, {index[axis]}));
   index[axis] = "at";
   f.line(added(y, element(y, index), value));
   f.close_loops();
@@ -71,7 +71,7 @@ void index_select_grad(Function& f) {
 void embedding(Function& f) {
   const View table = f.in(0, "table"), indices = f.in(1, "indices"), y = f.out(0, "y");
   auto index = f.loops(indices.shape);
-  f.line(cat("const long row = (long)", element(indices, index), ";"));
+  f.place("row", "(long)" + element(indices, index));
   index.emplace_back("k");
   f.line(cat("for (long k = 0; k < ", str(table.shape[1]), "; k++) ", element(y, index), " = ",
              element(table, {"row", "k"}), ";"));
@@ -82,7 +82,7 @@ void embedding_grad(Function& f) {
   const View dy = f.in(0, "dy"), indices = f.in(1, "indices"), y = f.out(0, "y");
   fill_elements(f, y, "0");
   auto index = f.loops(indices.shape);
-  f.line(cat("const long row = (long)", element(indices, index), ";"));
+  f.place("row", "(long)" + element(indices, index));
   index.emplace_back("k");
   f.line(
       cat("for (long k = 0; k < ", str(y.shape[1]), "; k++) ", added(y, element(y, {"row", "k"}), element(dy, index))));
@@ -93,7 +93,7 @@ void embedding_bag(Function& f) {
   const View table = f.in(0, "table"), indices = f.in(1, "indices"), y = f.out(0, "y");
   fill_elements(f, y, "0");
   const auto index = f.loops(indices.shape);
-  f.line(cat("const long row = (long)", element(indices, index), ";"));
+  f.place("row", "(long)" + element(indices, index));
   f.line(cat("for (long k = 0; k < ", str(table.shape[1]), "; k++) ", element(y, {index[0], "k"}),
              " += ", element(table, {"row", "k"}), ";"));
   f.close_loops();
@@ -103,7 +103,7 @@ void embedding_bag_grad(Function& f) {
   const View dy = f.in(0, "dy"), indices = f.in(1, "indices"), y = f.out(0, "y");
   fill_elements(f, y, "0");
   const auto index = f.loops(indices.shape);
-  f.line(cat("const long row = (long)", element(indices, index), ";"));
+  f.place("row", "(long)" + element(indices, index));
   f.line(cat("for (long k = 0; k < ", str(y.shape[1]), "; k++) ", element(y, {"row", "k"}),
              " += ", element(dy, {index[0], "k"}), ";"));
   f.close_loops();
@@ -113,7 +113,7 @@ void one_hot(Function& f) {
   const View indices = f.in(0, "indices"), y = f.out(0, "y");
   fill_elements(f, y, "0");
   auto index = f.loops(indices.shape);
-  f.line(cat("const long at = (long)", element(indices, index), ";"));
+  f.place("at", "(long)" + element(indices, index));
   index.emplace_back("at");
   f.line(cat(element(y, index), " = ", (y.dtype == kF16 ? "15360" : y.dtype == kBF16 ? "16256" : "1"), ";"));
   f.close_loops();

@@ -61,8 +61,7 @@ int open_window(Function& f, const Windows& w, bool adaptive) {
       continue;
     }
     f.open(cat("for (long ", std::string(tap[a]), " = 0; ", tap[a], " < ", str(w.kernel[a]), "; ", tap[a], "++)"));
-    f.line(cat("const long ", i, " = ", o, " * ", str(w.stride[a]), " + ", tap[a], " * ", str(w.dilation[a]), " - ",
-               str(w.pad[a]), ";"));
+    f.place(i, cat(o, " * ", str(w.stride[a]), " + ", tap[a], " * ", str(w.dilation[a]), " - ", str(w.pad[a])));
     if (!w.inside()) f.line(cat("if (", i, " < 0 || ", i, " >= ", str(w.in[a]), ") continue;"));
   }
   return 2;
@@ -157,9 +156,9 @@ void max_grad(Function& f) {
   const View dy = with_two(f.in(0, "dy")), where = with_two(f.in(1, "where")), dx = with_two(f.out(0, "dx"));
   fill_elements(f, dx, "0");
   open_results(f, dy);
-  f.line(cat("const long at = (long)", element(where, kOut), ", row = at / ", str(dx.shape[3]), ", col = at % ",
-             str(dx.shape[3]), ";"));
-  if (dx.shape[2] == 1) f.line("(void)row;");
+  f.place("at", "(long)" + element(where, kOut));
+  f.place("row", "at / " + str(dx.shape[3]));
+  f.place("col", "at % " + str(dx.shape[3]));
   f.line(cat(element(dx, kIn), " += ", element(dy, kOut), ";"));
   f.close(4);
 }
@@ -178,8 +177,8 @@ void taps_grad(Function& f) {
   f.line(cat("const long tap = ", element(where, kOut), ";"));
   const char *place[] = {"row", "col"}, *result[] = {"h", "w"};
   for (int a = 0; a < 2; a++)
-    f.line(cat("const long ", place[a], " = ", result[a], " * ", str(w.stride[a]), " + tap ", (a == 0 ? "/ " : "% "),
-               str(w.kernel[1]), " * ", str(w.dilation[a]), " - ", str(w.pad[a]), ";"));
+    f.place(place[a], cat(result[a], " * ", str(w.stride[a]), " + tap ", (a == 0 ? "/ " : "% "), str(w.kernel[1]),
+                          " * ", str(w.dilation[a]), " - ", str(w.pad[a])));
   const std::string add = element(dx, kIn) + " += " + element(dy, kOut) + ";";
   f.line(cat("if (tap < ", str(w.kernel[0] * w.kernel[1]), " && row >= 0 && row < ", str(w.in[0]),
              " && col >= 0 && col < ", str(w.in[1]), ") ", add));
@@ -208,8 +207,8 @@ void open_patches(Function& f, const View& x, const View& columns) {
   for (int a = 0; a < 2; a++) open(taps[a], f.ints("kernel")[a]);
   for (int a = 0; a < 2; a++) open(steps[a], made[a]);
   for (int a = 0; a < 2; a++)
-    f.line(cat("const long ", places[a], " = ", steps[a], " * ", str(option("stride", a, 1)), " + ", taps[a], " * ",
-               str(option("dilation", a, 1)), " - ", str(option("padding", a, 0)), ";"));
+    f.place(places[a], cat(steps[a], " * ", str(option("stride", a, 1)), " + ", taps[a], " * ",
+                           str(option("dilation", a, 1)), " - ", str(option("padding", a, 0))));
   f.set("inside", "row >= 0 && row < " + str(x.shape[2]) + " && col >= 0 && col < " + str(x.shape[3]));
   f.set("x_", element(x, kIn));
   f.set("column_",

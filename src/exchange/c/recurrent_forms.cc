@@ -36,7 +36,8 @@ void lstm(Function& f) {
   f.out(0, "y"), f.out(1, "c"), f.out(2, "gates");
   sizes(f, x.shape[0], x.shape[1], w.shape[1], false);
   f.open("for (long s = 0; s < $steps; s++)");
-  f.line("const long t = $t, last = $last;");
+  f.place("t", "$t");
+  f.place("last", "$last");
   f.open("for (long b = 0; b < $batch; b++)");
   f.open("for (long u = 0; u < 4 * $H; u++)");
   f.line("$T sum = $x[t, b, u];");
@@ -76,7 +77,8 @@ void lstm_grad(Function& f) {
   sizes(f, c.shape[0], batch, hidden, true);
   carried(f, {"dh", "dcell"}, batch * hidden);
   f.open("for (long s = 0; s < $steps; s++)");
-  f.line("const long t = $t, last = $last;");
+  f.place("t", "$t");
+  f.place("last", "$last");
   f.open("for (long b = 0; b < $batch; b++)");
   f.open("for (long u = 0; u < $H; u++)");
   f.lines(R"(
@@ -125,7 +127,8 @@ void gru(Function& f) {
   f.out(0, "y"), f.out(1, "gates");
   sizes(f, x.shape[0], x.shape[1], w.shape[1], false);
   f.open("for (long s = 0; s < $steps; s++)");
-  f.line("const long t = $t, last = $last;");
+  f.place("t", "$t");
+  f.place("last", "$last");
   f.open("for (long b = 0; b < $batch; b++)");
   f.open("for (long u = 0; u < $H; u++)");
   f.line("$T sum[3];");
@@ -161,7 +164,8 @@ void gru_grad(Function& f) {
   sizes(f, y.shape[0], batch, hidden, true);
   carried(f, {"dh"}, batch * hidden);
   f.open("for (long s = 0; s < $steps; s++)");
-  f.line("const long t = $t, last = $last;");
+  f.place("t", "$t");
+  f.place("last", "$last");
   f.open("for (long b = 0; b < $batch; b++)");
   f.open("for (long u = 0; u < $H; u++)");
   f.lines(R"(
