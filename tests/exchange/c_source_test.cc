@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <clocale>
+#include <filesystem>
+
 #include "ingot/nn/layers.h"
 #include "ingot/nn/train_step.h"
 #include "ingot/ops/map.h"
@@ -42,8 +45,8 @@ TEST(CSource, WeightsAreConstantIfThePlanIsFrozen) {
 
 TEST(CSource, WeightsMayLieInAFileOfTheirOwn) {
   const CSource c = to_c(layer_plan(true), {.weights_apart = true});
-  EXPECT_TRUE(says(c.weights, "const float net_w1[12] = {")) << c.weights;
-  EXPECT_TRUE(says(c.header, "extern const float net_w1[12];")) << c.header;
+  EXPECT_TRUE(says(c.weights, "const float net_w_1[12] = {")) << c.weights;
+  EXPECT_TRUE(says(c.header, "extern const float net_w_1[12];")) << c.header;
   EXPECT_FALSE(says(c.source, "1.0f, 1.0f")) << c.source;
 }
 
@@ -79,6 +82,43 @@ TEST(CSource, NamesBecomeNamesOfC) {
       compile([](const Tensor& a, const Tensor& b) { return a + b; }, {{{2}, kF32, "x"}, {{2}, kF32, "x"}});
   EXPECT_TRUE(says(to_c(same).header, "plan_run(const float *x, const float *x_2_, "));
   EXPECT_FALSE(says(names("*/ \n int main", "x").substr(3, 60), "*/ int")) << names("*/ \n int main", "x");
+}
+
+// What the file calls its own is left alone: memory, functions, macros, and what run() has in it.
+TEST(CSource, NamesThatTheFileHasAlreadyBecomeOthers) {
+  const Tensor w = ones({3});
+  const auto source = [&](const std::string& plan, const std::string& input, const std::string& bound) {
+    Tensor named = clone(w);
+    const Plan p = compile([&](const Tensor& x) { return exp(x * named); }, {{{3}, kF32, input}},
+                           {.name = plan, .names = {{bound, named}}});
+    return to_c(p).header;
+  };
+  EXPECT_TRUE(says(source("net", "net_gain", "gain"), "const float *net_gain_2_,"))
+      << source("net", "net_gain", "gain");
+  EXPECT_TRUE(says(source("net", "x", "run"), "extern float net_run_2_[3];")) << source("net", "x", "run");
+  EXPECT_TRUE(says(source("to", "x", "i64"), "extern float to_i64_[3];"));
+  EXPECT_TRUE(says(source("net", "status", "w"), "const float *status_,"));
+  EXPECT_TRUE(says(source("net", "temporaries", "w"), "const float *temporaries_,"));
+  EXPECT_TRUE(says(source("net", "INT64_MAX", "w"), "const float *INT64_MAX_,"));
+  EXPECT_TRUE(says(source("net", "NET_ARENA_BYTES", "w"), "const float *NET_ARENA_BYTES_2_,"));
+  EXPECT_TRUE(says(source("net", "net_w_1", "w"), "const float *net_w_1_,"));
+}
+
+// Compilers warn of marks that make a line look as if it said something else.
+TEST(CSource, CommentsReadAsTheyLook) {
+  const std::string header = to_c(layer_plan(true, "a\u202e*/\u2066b\\")).header;
+  EXPECT_TRUE(header.starts_with("/* a * / b\\ , a plan")) << header;
+}
+
+TEST(CSource, NumbersHaveAPointInEveryLocale) {
+  const char* found = nullptr;
+  for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"})
+    if (found == nullptr) found = std::setlocale(LC_ALL, name);
+  if (found == nullptr) GTEST_SKIP() << "this machine has no locale with a comma";
+  const Plan plan = compile([](const Tensor& x) { return gelu(x * 0.25 + 1e-30); }, {{4}});
+  const std::string text = to_c(plan).source;
+  std::setlocale(LC_ALL, "C");
+  EXPECT_EQ(text, to_c(plan).source);
 }
 
 TEST(CSource, StepsThatDoTheSameShareAFunction) {
@@ -142,6 +182,14 @@ TEST(CSource, RefusesOpsWithoutAFormAllAtOnce) {
 }
 
 TEST(CSource, WritesItsFilesOrSaysWhyNot) {
+  const std::string folder = ::testing::TempDir() + "c_source_files";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder + "/net_weights.c");  // cannot be replaced: then nothing is
+  EXPECT_REFUSED(to_c(layer_plan(true), {.weights_apart = true}).write(folder), "net_weights.c");
+  EXPECT_FALSE(std::filesystem::exists(folder + "/net.h") || std::filesystem::exists(folder + "/net.c"));
+  to_c(layer_plan(true)).write(folder);
+  EXPECT_TRUE(std::filesystem::exists(folder + "/net.h") && std::filesystem::exists(folder + "/net.c"));
+  std::filesystem::remove_all(folder);
   EXPECT_REFUSED(to_c(layer_plan(true)).write("/proc/nowhere"), "to_c: cannot make the folder");
 }
 

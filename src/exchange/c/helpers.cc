@@ -116,10 +116,10 @@ typedef f64 vecd;
   return part[0];
 }
 )c"},
-        {"sum_run",
+        {"floats_sum",
          {},
          R"c(/* Sums of floats that follow each other: 16 side by side, and from time to time into a double. */
-static double sum_run(const f32 *x, long n) {
+static double floats_sum(const f32 *x, long n) {
   double total = 0;
   long i = 0;
   while (i + 16 <= n) {
@@ -133,10 +133,10 @@ static double sum_run(const f32 *x, long n) {
   return total;
 }
 )c"},
-        {"squares_run",
+        {"floats_squares",
          {},
          R"c(/* The same of squared distances from m. */
-static double squares_run(const f32 *x, float m, long n) {
+static double floats_squares(const f32 *x, float m, long n) {
   double total = 0;
   long i = 0;
   while (i + 16 <= n) {
@@ -150,10 +150,10 @@ static double squares_run(const f32 *x, float m, long n) {
   return total;
 }
 )c"},
-        {"dot_run",
+        {"floats_dot",
          {},
          R"c(/* The same of a * (b - m). */
-static double dot_run(const f32 *a, const f32 *b, float m, long n) {
+static double floats_dot(const f32 *a, const f32 *b, float m, long n) {
   double total = 0;
   long i = 0;
   while (i + 16 <= n) {

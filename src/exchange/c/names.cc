@@ -1,9 +1,9 @@
 #include "exchange/c/names.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "exchange/c/forms.h"
+#include "exchange/c/helpers.h"
 #include "ingot/base/text.h"
 
 namespace ingot::exchange {
@@ -137,6 +137,9 @@ const std::set<std::string, std::less<>>& words() {
                                                          "arena",
                                                          "results",
                                                          "memory",
+                                                         "status",
+                                                         "temporaries",
+                                                         "math_errhandling",
                                                          "main",
                                                          "philox",
                                                          "lanes_sum",
@@ -159,30 +162,59 @@ const std::set<std::string, std::less<>>& words() {
   return all;
 }
 
-// chain_3: so the file's own functions are called.
-bool is_function_name(const std::string& name) {
+// Letters and digits of C, whatever the locale says.
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || is_capital(c); }
+
+// Macros of stdint.h and math.h.
+bool is_macro(const std::string& name) {
+  static constexpr const char* kFirst[] = {"INT", "UINT", "PTRDIFF_", "SIZE_", "SIG_", "WCHAR_", "WINT_",
+                                           "FP_", "M_",   "HUGE",     "MATH_", "DBL_", "FLT_"};
+  return std::none_of(name.begin(), name.end(), [](char c) { return is_letter(c) && !is_capital(c); }) &&
+         std::any_of(std::begin(kFirst), std::end(kFirst), [&](const char* first) { return name.starts_with(first); });
+}
+
+// chain_3, net_w_3, own_exp: so the file's own functions and constants are called.
+bool is_own_name(const std::string& name) {
+  if (name.starts_with("own_")) return true;
   const size_t cut = name.find_last_of('_');
   if (cut == std::string::npos || cut + 1 == name.size()) return false;
-  if (!std::all_of(name.begin() + static_cast<int64_t>(cut) + 1, name.end(),
-                   [](unsigned char c) { return std::isdigit(c) != 0; }))
-    return false;
+  if (!std::all_of(name.begin() + static_cast<int64_t>(cut) + 1, name.end(), is_digit)) return false;
   std::string stem = name.substr(0, cut);
   for (const char* of : {"check_", "conv_"})
     if (stem.starts_with(of)) stem.erase(0, std::string(of).size());
   return stem == "chain" || stem == "fold" || stem == "product" || stem == "loop" || stem == "w" ||
-         find_op(stem) != nullptr;
+         stem.ends_with("_w") || find_op(stem) != nullptr;
+}
+
+bool is_helper(const std::string& name) {
+  const auto all = all_helpers();
+  return std::any_of(all.begin(), all.end(), [&](const Helper& h) { return name == h.name; });
+}
+
+// Valid UTF-8 in one line, read from left to right by everyone: marks that turn the direction become spaces.
+std::string plain(std::string_view text) {
+  std::string safe = valid_utf8(text);
+  for (char& c : safe)
+    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
+  static constexpr const char* kTurns[] = {"\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d",
+                                           "\u202e", "\u2066", "\u2067", "\u2068", "\u2069", "\u2028", "\u2029"};
+  for (const std::string_view turn : kTurns)
+    for (size_t at = 0; (at = safe.find(turn, at)) != std::string::npos;) safe.replace(at, turn.size(), " ");
+  return safe;
 }
 
 }  // namespace
 
 std::string c_name(std::string_view text, std::string_view fallback) {
   std::string name;
-  for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  for (const char c : text) name += is_letter(c) || is_digit(c) ? c : '_';
   name.erase(0, std::min(name.find_first_not_of('_'), name.size()));
   if (name.empty()) name = fallback;
-  if (std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = std::string(fallback) + "_" + name;
+  if (is_digit(name[0])) name = std::string(fallback) + "_" + name;
   if (name.size() > 60) name.resize(60);  // C99 looks at 63 characters
-  if (words().contains(name) || is_function_name(name)) name += "_";
+  if (words().contains(name) || is_macro(name) || is_own_name(name) || is_helper(name)) name += "_";
   return name;
 }
 
@@ -194,17 +226,14 @@ std::string c_name(std::string_view text, std::string_view fallback, std::set<st
 }
 
 std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (char& c : text)
+    if (is_letter(c) && !is_capital(c)) c = static_cast<char>(c - 'a' + 'A');
   return text;
 }
 
 std::string c_comment(std::string_view text) {
   std::string safe;
-  for (const char c : valid_utf8(text)) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 127) {
-      safe += ' ';
-      continue;
-    }
+  for (const char c : plain(text)) {
     if ((c == '/' && (safe.ends_with("*"))) || (c == '*' && safe.ends_with("/"))) safe += ' ';
     if (c == '?' && safe.ends_with("?")) safe += ' ';  // no trigraph
     safe += c;
@@ -215,10 +244,8 @@ std::string c_comment(std::string_view text) {
 
 std::string c_string(std::string_view text) {
   std::string safe;
-  for (const char c : valid_utf8(text)) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 127)
-      safe += ' ';
-    else if (c == '"' || c == '\\')
+  for (const char c : plain(text)) {
+    if (c == '"' || c == '\\')
       safe += std::string("\\") + c;
     else if (c == '?' && safe.ends_with("?"))
       safe += "\\?";

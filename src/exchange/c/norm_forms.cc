@@ -56,7 +56,7 @@ void add_up(Function& f, const std::string& total, Term term, const View& x, con
   const auto at = f.loops(x.shape, given, "j");
   if (run && last >= first) {
     const std::string n = str(x.shape[last]), from = "&" + element(x, at);
-    const char* helper = term == Term::kValue ? "sum_run" : term == Term::kSquare ? "squares_run" : "dot_run";
+    const char* helper = term == Term::kValue ? "floats_sum" : term == Term::kSquare ? "floats_squares" : "floats_dot";
     f.file().need(helper);
     f.line(cat(total, " += ", helper, "(", (term == Term::kProduct ? "&" + element(*dy, at) + ", " : ""), from,
                (term == Term::kValue ? "" : ", mean"), ", ", n, ");"));

@@ -68,10 +68,10 @@ void sum_all(Function& f, const View& x, const Axes& axes, const std::vector<std
   f.line("double result = 0;");
   if (x.dtype != kF32 || last < 0 || !axes.folded[last] || x.strides[last] != 1 || x.shape[last] < 16)
     return each(f, x, axes, kept, x.dtype == kF32 ? "result += (double)v;" : "result += v;");
-  f.file().need("sum_run");
+  f.file().need("floats_sum");
   auto index = loops_over(f, x, axes, true, kept, last);
   index[static_cast<size_t>(last)] = "0";
-  f.line(cat("result += sum_run(&", element(x, index), ", ", str(x.shape[last]), ");"));
+  f.line(cat("result += floats_sum(&", element(x, index), ", ", str(x.shape[last]), ");"));
   f.close_loops();
 }
 

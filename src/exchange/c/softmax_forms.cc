@@ -73,7 +73,7 @@ void cross_entropy(Function& f, int loss, int gradient) {
   if (gradient >= 0) f.out(gradient, "dx");
   f.open("for (long i = 0; i < $rows; i++)");
   f.lines(R"(
-const long label = (long)$labels[i];
+const long label = $labels[i] < 0 ? -1 : (long)$labels[i];
 $T largest = -#inf, total = 0;
 for (long k = 0; k < $n; k++) {
   const $T v = $x[i, k];

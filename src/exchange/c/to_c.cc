@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "exchange/c/data.h"
@@ -74,6 +75,7 @@ class Writer final : public Places {
         steps_(file_, *this) {
     name_ = c_name(options.name.empty() ? program_.name : options.name, "plan");
     refuse_missing(program_);
+    name_slabs();
     name_arguments();
     find_arrays();
     find_direct_outputs();
@@ -159,8 +161,20 @@ class Writer final : public Places {
   // Memory that the plan or its user may change between two runs: all that is bound and not frozen.
   bool is_state(size_t slab) const { return !program_.slabs[slab].frozen; }
 
+  // With all that the header declares.
+  void name_slabs() {
+    for (const char* end : {"_run", "_error", "_start", "_memory"}) globals_.insert(name_ + end);
+    globals_.insert(arena_bytes_name());
+    for (const Program::Slab& s : program_.slabs) {
+      const std::string own = c_name(s.name, "memory");
+      slab_names_.push_back(options_.own_memory ? c_name(cat(name_, "_", own), "memory", globals_)
+                                                : c_name(own, "memory", members_));
+    }
+  }
+  std::string arena_bytes_name() const { return upper(name_) + "_ARENA_BYTES"; }
+
   void name_arguments() {
-    std::set<std::string> taken;
+    std::set<std::string> taken = globals_;
     for (size_t i = 0; i < program_.inputs.size(); i++)
       inputs_.push_back(c_name(program_.inputs[i].name, "input_" + str(static_cast<int64_t>(i)), taken));
     for (size_t i = 0; i < program_.outputs.size(); i++)
@@ -257,14 +271,14 @@ class Writer final : public Places {
     return keeps_results() ? static_cast<size_t>(results_at()) + program_.output_bytes : program_.arena_bytes;
   }
 
-  std::string constant_name() { return (options_.weights_apart ? name_ + "_w" : "w_") + str(++constant_count_); }
+  std::string constant_name() { return (options_.weights_apart ? name_ + "_w_" : "w_") + str(++constant_count_); }
 
   Array& slab(size_t i) {
     Array& a = slabs_[i];
     if (!a.name.empty()) return a;
     const Program::Slab& s = program_.slabs[i];
     const std::byte* data = memory_.slabs[i].base;
-    a.name = slab_name(i);
+    a.name = slab_names_[i];
     if (options_.own_memory) {
       add_data(a, data, false, slab_parts(s));
     } else if (!all_zero(data, a.bytes)) {
@@ -273,10 +287,6 @@ class Writer final : public Places {
       first_values_.emplace_back(i, first);
     }
     return a;
-  }
-  std::string slab_name(size_t i) {
-    const std::string own = c_name(program_.slabs[i].name, "memory", slab_names_);
-    return options_.own_memory ? name_ + "_" + own : own;
   }
   static std::string slab_parts(const Program::Slab& s) {
     std::string text = c_comment(s.name);
@@ -374,15 +384,15 @@ class Writer final : public Places {
   }
 
   std::string header(const CSource& c) const {
-    const std::string guard = "INGOT_C_" + upper(name_) + "_H", macro = upper(name_);
+    const std::string guard = "INGOT_C_" + upper(name_) + "_H";
     std::string t = "/* " + c_comment(program_.name) + ", a plan that Ingot wrote as C99. */\n#ifndef " + guard +
                     "\n#define " + guard + "\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
     t += "/* Bytes of temporaries" + std::string(options_.own_memory ? ", which the file has itself. */\n" : ". */\n");
-    t += "#define " + macro + "_ARENA_BYTES " + str(static_cast<int64_t>(c.arena)) + "\n\n";
+    t += "#define " + arena_bytes_name() + " " + str(static_cast<int64_t>(c.arena)) + "\n\n";
     if (!options_.own_memory) {
       t += "/* What the caller keeps for the plan, each at a multiple of 64 bytes. */\ntypedef struct {\n  void "
            "*arena; /* " +
-           macro + "_ARENA_BYTES; need not outlive a run */\n";
+           arena_bytes_name() + "; need not outlive a run */\n";
       for (size_t i = 0; i < slabs_.size(); i++)
         if (is_state(i) && !slabs_[i].name.empty())
           t += "  " + slabs_[i].element() + " *" + slabs_[i].name + "; /* " +
@@ -394,7 +404,7 @@ class Writer final : public Places {
     }
     if (!declarations_.empty()) t += declarations_ + "\n";
     t += "/* One run" + std::string(options_.own_memory ? ", one at a time" : "") +
-         ". Tensors are contiguous, row by row:\n";
+         ". Tensors are contiguous, row by row; outputs overlap neither inputs nor each other:\n";
     const auto describe = [&](const std::string& name, DType type, const Dims& shape, const char* how) {
       t += "     " + name + "  " + how + " " + ingot::name(type) + " " + to_string(shape) + "\n";
     };
@@ -449,8 +459,8 @@ typedef uint8_t u8 MAY_ALIAS;
     if (!options_.weights_apart) t += data_;
     const bool arena = run_.find("(arena + ") != std::string::npos || run_.find("(arena)") != std::string::npos;
     if (options_.own_memory && arena)
-      t += "static union {\n  unsigned char bytes[" + upper(name_) +
-           "_ARENA_BYTES];\n  double aligns;\n  int64_t too;\n} temporaries;\n\n";
+      t += "static union {\n  unsigned char bytes[" + arena_bytes_name() +
+           "];\n  double aligns;\n  int64_t too;\n} temporaries;\n\n";
     t += file_.functions();
     if (!options_.own_memory && has_state()) t += start_text();
     t += "int " + name_ + "_run(" + arguments() + ") {\n";
@@ -490,8 +500,8 @@ typedef uint8_t u8 MAY_ALIAS;
   File file_;
   Steps steps_;
   std::string name_;
-  std::vector<std::string> inputs_, outputs_;
-  std::set<std::string> slab_names_;
+  std::vector<std::string> inputs_, outputs_, slab_names_;
+  std::set<std::string> globals_, members_;
   std::vector<std::pair<size_t, graph::Extent>> direct_;
   std::vector<Array> slabs_;
   std::vector<Piece> pieces_;
@@ -515,9 +525,14 @@ void CSource::write(const std::string& folder) const {
   if (failed)
     throw Error(ErrorKind::kFile, "to_c: cannot make the folder " + in_quotes(folder) + ": " + failed.message());
   const std::string path = folder + "/" + name;
-  write_file(path + ".h", header);
-  write_file(path + ".c", source);
-  if (!weights.empty()) write_file(path + "_weights.c", weights);
+  AtomicFile h(path + ".h"), c(path + ".c");
+  std::optional<AtomicFile> w;
+  if (!weights.empty()) w.emplace(path + "_weights.c");
+  h.write(header), c.write(source);
+  if (w) w->write(weights);
+  // All or, on a disk that is full, none.
+  if (w) w->commit();
+  c.commit(), h.commit();
 }
 
 }  // namespace ingot::exchange
