@@ -120,7 +120,11 @@ TEST(OnnxExport, RefusesNumbersThatFollowTheBatch) {
     EXPECT_REFUSED(
         written([](const Tensor& x) { return x * Tensor::from<float>({static_cast<float>(x.shape()[0])}); }, n),
         "a tensor [1] that is no weight follows the batch");
-    EXPECT_REFUSED(written([](const Tensor& x) { return pad(x, {x.shape()[0], 0}, {0, 0}); }, n),
+    EXPECT_REFUSED(written(
+                       [](const Tensor& x) {
+                         return pad(x, {x.shape()[0], 0}, {0, 0});
+                       },
+                       n),
                    "pad's before follows the batch");
     EXPECT_REFUSED(written([](const Tensor& x) { return select(x, 0, x.shape()[0] / 2); }, n), "follows the batch");
     EXPECT_REFUSED(written([](const Tensor& x) { return slice(x, 0, 0, x.shape()[0] / 2); }, n), "follows its size");

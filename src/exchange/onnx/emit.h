@@ -106,7 +106,9 @@ class OpUse {
   int64_t other_integer(std::string_view name) const {
     return other_ == nullptr ? integer(name) : Call{*node_.op, {}, *other_->maker(node_.first).attrs}.integer(name);
   }
-  int64_t other_size(int axis) const { return (other_ == nullptr ? graph_ : *other_).value(node_.inputs[0]).shape[axis]; }
+  int64_t other_size(int axis) const {
+    return (other_ == nullptr ? graph_ : *other_).value(node_.inputs[0]).shape[axis];
+  }
   /// Does anybody use result k?
   bool wanted(int k) const;
   void give(const std::string& name) { out.push_back(name); }

@@ -126,15 +126,15 @@ void slice_op(OpUse& u) {
                 stop2 = u.other_integer("stop");
   std::optional<int64_t> from = end_of(start, size, start2, larger, false), to;
   if (step > 0) {
-    to = end_of(stop, size, stop2, larger, stop >= size);  // to the end, wherever that is
+    to = end_of(stop, size, stop2, larger, stop >= size);                         // to the end, wherever that is
     if (u.is_free(axis) && stop > 0 && stop < size && stop == stop2) to.reset();  // half of the batch, perhaps
   } else {
     to = stop < -size && stop2 < -larger ? std::optional(INT64_MIN + 1) : end_of(stop, size, stop2, larger, false);
     if (start >= size - 1 && start2 >= larger - 1) from = INT64_MAX;
   }
   if (!from || !to) u.fail("a part of the batch that follows its size");
-  u.give(u.e.node("Slice", {u.in[0], u.e.integers({*from}), u.e.integers({*to}), u.e.integers({axis}),
-                            u.e.integers({step})}));
+  u.give(u.e.node("Slice",
+                  {u.in[0], u.e.integers({*from}), u.e.integers({*to}), u.e.integers({axis}), u.e.integers({step})}));
 }
 
 void unpad_op(OpUse& u) {
