@@ -45,6 +45,7 @@ std::vector<Tensor> made(const std::string& op, const std::vector<In>& inputs,
   }
   p.nodes = {node(op, in, out, attributes)};
   Model model = read(p.bytes(opset));
+  list.reserve(given.size());
   for (const Tensor& t : given) list.push_back(&t);
   std::vector<Tensor> plain;
   for (const NamedTensor& t : model.forward(given)) plain.push_back(t.tensor);
@@ -157,6 +158,12 @@ TEST(OnnxNode, HostileSizesAreRefused) {
   EXPECT_REFUSED(made("ConvTranspose", {x, real(ones({2, 1, 2, 2}))}, {integers("output_shape", {7})}),
                  "output_shape does not fit");
   EXPECT_REFUSED(made("Tile", {x, known(Integers{}), known(0)}, {}, 1), "repeats");
+}
+
+TEST(OnnxNode, InfinitiesOfNoSignAreNone) {
+  const In x = real(Tensor::from<float>({1, HUGE_VALF, NAN}));
+  const std::vector<Tensor> r = made("IsInf", {x}, {integer("detect_positive", 0), integer("detect_negative", 0)});
+  EXPECT_EQ(max(to(r[0], kF32)).item<float>(), 0);
 }
 
 TEST(OnnxNode, ManyTensorsAreJoined) {

@@ -37,13 +37,13 @@ std::string Emitter::constant(const Tensor& t) {
     constants.emplace_back("constant_" + std::to_string(constants.size()), t);
     return constants.back().first;
   }
-  const std::string name = node("Constant", {});
+  std::string name = node("Constant", {});
   items.back().value = std::make_shared<const Tensor>(t);
   return name;
 }
 std::string Emitter::integers(const std::vector<int64_t>& values) { return constant(Tensor::from(values)); }
 std::string Emitter::filled(const Dims& shape, double value, DType dtype) {
-  const std::string name = node("ConstantOfShape", {integers(listed(shape))});
+  std::string name = node("ConstantOfShape", {integers(listed(shape))});
   items.back().value = std::make_shared<const Tensor>(full({1}, value, dtype));
   return name;
 }

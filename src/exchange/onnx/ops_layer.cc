@@ -42,7 +42,7 @@ Window::Window(Use& u, const Dims& spatial, const std::vector<int64_t>& kernel_s
   } else if (automatic != "VALID" && !pads.empty()) {
     if (static_cast<int>(pads.size()) != 2 * n) u.fail("the pads do not fit", "give two numbers per spatial axis");
     for (int a = 0; a < n; a++) {
-      before[a] = pads[static_cast<size_t>(a)], after[a] = pads[static_cast<size_t>(a + n)];
+      before[a] = pads[static_cast<size_t>(a)], after[a] = pads[static_cast<size_t>(a) + static_cast<size_t>(n)];
       if (before[a] < 0 || after[a] < 0 || std::max(before[a], after[a]) > INT32_MAX)
         u.fail("negative pads", "windows only get more to see");
     }

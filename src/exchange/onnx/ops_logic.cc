@@ -17,7 +17,7 @@ void or_op(Use& u) { u.out(where(u.in(0), scalar_like(u.in(0), 1), second_operan
 void is_inf_op(Use& u) {
   const bool up = u.integer("detect_positive", 1) != 0, down = u.integer("detect_negative", 1) != 0;
   const Tensor x = up && down ? abs(u.in()) : up ? u.in() : negative(u.in());
-  if (!up && !down) return u.out(as(multiply(u.in(), 0.0), kBool), Type::kBool);
+  if (!up && !down) return u.out(zeros(u.in().shape(), kBool), Type::kBool);
   u.out(equal(x, scalar_like(x, HUGE_VAL)), Type::kBool);
 }
 

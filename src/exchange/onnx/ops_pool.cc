@@ -41,7 +41,7 @@ Tensor pooled(Use& u, const Tensor& x, const PoolOptions& o, One one, Two two) {
   if (n == 1) return one(x, o);
   if (n == 2) return two(x, o);
   if (n != 3) u.fail("a pooling over so many axes", "one to three spatial axes are supported");
-  const Dims s = x.shape();
+  const Dims& s = x.shape();
   const Tensor planes = two(reshaped(x, {s[0], s[1] * s[2], s[3], s[4]}), part_of(o, 1, 3));
   const int64_t h = planes.shape()[2], w = planes.shape()[3];
   const Tensor columns = permute(reshaped(planes, {s[0], s[1], s[2], h * w}), {0, 1, 3, 2});

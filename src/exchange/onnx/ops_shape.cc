@@ -150,6 +150,7 @@ Tensor joined(std::span<const Tensor> xs, int axis) {
 
 void concat_op(Use& u) {
   std::vector<Tensor> xs;
+  xs.reserve(static_cast<size_t>(u.count()));
   const int axis = u.axis("axis", 1, u.rank());
   for (int i = 0; i < u.count(); i++) xs.push_back(u.in(i));
   if (xs.size() > 1 && xs[0].rank() == 1)  // an empty vector is nothing
