@@ -104,6 +104,23 @@ TEST(CSource, NamesThatTheFileHasAlreadyBecomeOthers) {
   EXPECT_TRUE(says(source("net", "net_w_1", "w"), "const float *net_w_1_,"));
 }
 
+// `-Ifirmware` must not hide <math.h>.
+TEST(CSource, FilesAreNoHeadersOfTheStandard) {
+  EXPECT_EQ(to_c(layer_plan(true, "math")).name, "math_");
+  EXPECT_EQ(to_c(layer_plan(true, "Time")).name, "Time_");
+  EXPECT_EQ(to_c(layer_plan(true), {.name = "stdint"}).name, "stdint_");
+  EXPECT_EQ(to_c(layer_plan(true, "maths", "time")).name, "maths");
+}
+
+TEST(CSource, APlanFromAFileIsTheSameC) {
+  const Plan plan = layer_plan(true);
+  const std::string path = ::testing::TempDir() + "c_source.plan";
+  plan.save(path);
+  EXPECT_EQ(to_c(Plan::load(path)).source, to_c(plan).source);
+  std::filesystem::remove(path);
+  EXPECT_REFUSED(to_c(Plan()), "plan");
+}
+
 // Compilers warn of marks that make a line look as if it said something else.
 TEST(CSource, CommentsReadAsTheyLook) {
   const std::string header = to_c(layer_plan(true, "a\u202e*/\u2066b\\")).header;

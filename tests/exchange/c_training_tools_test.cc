@@ -206,6 +206,44 @@ TEST(CInference, BadIndicesAreRefusedWithASentence) {
   EXPECT_NE(std::string(error(1)).find("embedding was given an index out of range"), std::string::npos) << error(1);
 }
 
+TEST(CInference, ResultsMayBeInputsViewsConstantsEmptyOrTwice) {
+  const Tensor five = full({3}, 5.0);
+  Plan plan = compile(
+      [&](const Tensor& x, const Tensor& n, const Tensor& flag, const Tensor& none) {
+        const Tensor y = x + 1.0;
+        return std::vector<NamedTensor>{{"x", x},
+                                        {"t", transpose(x, 0, 1)},
+                                        {"y", y},
+                                        {"again", y},
+                                        {"part", slice(y, 1, 1, 3)},
+                                        {"five", five},
+                                        {"n", n},
+                                        {"flag", flag},
+                                        {"none", none},
+                                        {"sum", sum(none)},
+                                        {"half", to(to(x, kF16), kF64)},
+                                        {"chosen", where(flag, x, -x)}};
+      },
+      {{{2, 4}, kF32, "x"}, {{}, kI64, "n"}, {{}, kBool, "flag"}, {{0, 3}, kF32, "none"}}, {.name = "net"});
+  computes_alike(
+      plan,
+      {normal({2, 4}, 1), Tensor::from(std::vector<int64_t>{INT64_MIN}, {}), to(full({}, 1.0), kBool), zeros({0, 3})},
+      0);
+}
+
+TEST(CInference, IntegersWrapAround) {
+  for (const DType type : {kI32, kI64}) {
+    const double least = type == kI32 ? -0x1p31 : -0x1p63;
+    Plan plan = compile(
+        [](const Tensor& x) {
+          return std::vector<Tensor>{sum(x), prod(x), cumsum(x, 0), max(x),  min(x),  argmax(x),  argmin(x),     abs(x),
+                                     -x,     x * x,   x * 3.0,      x - 1.0, sign(x), sum(x * x), minimum(x, -x)};
+        },
+        {{{6}, type, "x"}}, {.name = "net"});
+    computes_alike(plan, {to(Tensor::from(std::vector<double>{least, -1, 7, 0x1p30, least, 3}, {6}), type)}, 0);
+  }
+}
+
 // An optional input that is left out has nothing in its place: neither a result nor what another operand is.
 TEST(CInference, OptionalInputsMayBeLeftOutOrBeOthers) {
   const Op& step = *find_op("sgd_step");

@@ -188,7 +188,7 @@ void convolve(Function& f, const Geometry& g, const Frame& r, const View& x, con
 }
 
 void forward(Function& f) {
-  const View given = f.in(0, "x"), w = with_three(f.in(1, "w")), x = with_three(given);
+  const View given = f.in(0, "x"), w = with_three(f.in(1, "kernel")), x = with_three(given);
   View bias;
   if (f.given(2)) bias = f.in(2, "bias");
   const View y = with_three(f.out(0, "y"));
@@ -212,7 +212,7 @@ std::string turned_weights(const Geometry& g, const View& w) {
 }
 
 void grad_input(Function& f) {
-  const View given = f.in(0, "dy"), w = with_three(f.in(1, "w")), dy = with_three(given);
+  const View given = f.in(0, "dy"), w = with_three(f.in(1, "kernel")), dy = with_three(given);
   const View dx = with_three(f.out(0, "dx"));
   const Geometry g = geometry(f, dx.shape, w.shape, dy.shape, given.rank() - 2);
   Frame r{};
@@ -222,7 +222,7 @@ void grad_input(Function& f) {
 
 // y of a transposed convolution is the input gradient of the convolution from y's size to x's.
 void transposed(Function& f) {
-  const View given = f.in(0, "x"), w = with_three(f.in(1, "w")), x = with_three(given);
+  const View given = f.in(0, "x"), w = with_three(f.in(1, "kernel")), x = with_three(given);
   View bias;
   if (f.given(2)) bias = f.in(2, "bias");
   const View y = with_three(f.out(0, "y"));
@@ -317,7 +317,7 @@ void grad_kernel(Function& f) {
 // Fused with max pooling by windows side by side ---------------------------------------------------------------------
 
 void pooled_forward(Function& f) {
-  const View x = with_three(f.in(0, "x")), w = with_three(f.in(1, "w"));
+  const View x = with_three(f.in(0, "x")), w = with_three(f.in(1, "kernel"));
   View bias;
   if (f.given(2)) bias = f.in(2, "bias");
   const View y = f.out(0, "y");
@@ -377,7 +377,7 @@ Geometry pooled_geometry(Function& f, const Spread& s, const Dims& x, const Dims
 void pooled_grad_input(Function& f) {
   const Dims& window = f.ints("pool");
   const Spread s{f.in(0, "dy"), f.in(1, "taps"), window[0], window.size() == 1 ? window[0] : window[1]};
-  const View w = with_three(f.in(2, "w")), dx = with_three(f.out(0, "dx"));
+  const View w = with_three(f.in(2, "kernel")), dx = with_three(f.out(0, "dx"));
   const Geometry g = pooled_geometry(f, s, dx.shape, w.shape);
   Frame r{};
   Geometry t = turned_around(g, r);

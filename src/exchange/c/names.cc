@@ -225,6 +225,18 @@ std::string c_name(std::string_view text, std::string_view fallback, std::set<st
   return name;
 }
 
+std::string c_file_name(std::string_view text, std::string_view fallback) {
+  static const std::set<std::string, std::less<>> kHeaders = {
+      "ctype",  "fenv",   "inttypes", "iso646",  "limits", "locale", "math",  "memory",
+      "setjmp", "signal", "stdarg",   "stdbool", "stddef", "stdint", "stdio", "stdlib",
+      "string", "tgmath", "time",     "threads", "unistd", "wchar",  "wctype"};
+  const std::string name = c_name(text, fallback);
+  std::string small = name;  // file systems may not tell Math.h from math.h
+  for (char& c : small)
+    if (is_capital(c)) c = static_cast<char>(c - 'A' + 'a');
+  return kHeaders.contains(small) ? name + "_" : name;
+}
+
 std::string upper(std::string text) {
   for (char& c : text)
     if (is_letter(c) && !is_capital(c)) c = static_cast<char>(c - 'a' + 'A');

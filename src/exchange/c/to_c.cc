@@ -73,7 +73,7 @@ class Writer final : public Places {
         options_(options),
         file_(options.math),
         steps_(file_, *this) {
-    name_ = c_name(options.name.empty() ? program_.name : options.name, "plan");
+    name_ = c_file_name(options.name.empty() ? program_.name : options.name, "plan");
     refuse_missing(program_);
     name_slabs();
     name_arguments();
