@@ -14,7 +14,7 @@ BUDGET = {
     "data": 1500,
     "nn": 5200,
     "io": 2700,
-    "exchange": 11500,
+    "exchange": 12200,
     "gates": 9700,
     "rl": 9000,
     "logic": 17400,
