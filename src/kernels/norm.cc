@@ -458,7 +458,7 @@ class BatchColumns {
 // Calls body(columns of some whole channels) over the team's share.
 template <class T, class Body>
 void for_channel_panels(const ChannelNorm& norm, const T* x, const Team& team, const Body& body) {
-  const int64_t panel = kColumnPanel / norm.positions;
+  const int64_t panel = kColumnPanel / std::max<int64_t>(norm.positions, 1);  // no channel has none
   const auto [first, last] = team.share(norm.channels, std::min<int64_t>(panel, 16));
   for (int64_t c = first; c < last; c += panel) {
     BatchColumns<T> columns(norm, x, c, std::min(panel, last - c));

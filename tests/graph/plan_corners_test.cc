@@ -142,5 +142,11 @@ TEST(PlanCorners, SymbolicTensorsThatLeakAreRefused) {
                Error);
 }
 
+// It divided by the number of positions.
+TEST(PlanCorners, ABatchNormOfNoChannelsAndNoPositionsRuns) {
+  Plan plan = compile([](const Tensor& x) { return batch_norm(x).y; }, {{3, 0, 0}});
+  EXPECT_EQ(plan(zeros({3, 0, 0})).shape(), Dims({3, 0, 0}));
+}
+
 }  // namespace
 }  // namespace ingot
