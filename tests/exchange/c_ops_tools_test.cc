@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "ingot/base/error.h"
 #include "ingot/graph/plan.h"
 #include "ingot/ops/ops.h"
 #include "tests/exchange/compiled_c.h"
@@ -203,6 +204,23 @@ Case with_special_numbers(const Case& call) {
   return result;
 }
 
+void expect_what_plans_compute(Batch& batch) {
+  ASSERT_EQ(batch.compile("tcc -Wall -std=c99"), "");
+  for (Calls& calls : batch.all()) {
+    std::vector<Tensor> expected;
+    for (const Tensor& t : calls.plan.run(calls.inputs())) expected.push_back(clone(t));
+    const std::vector<Tensor> results = calls.results_of(batch.folder());
+    size_t next = 0;
+    for (const Case& call : calls.cases)
+      for (size_t i = 0; i < static_cast<size_t>(output_count(*call.op)); i++, next++) {
+        Tolerance tolerance = tolerance_of(*call.op, expected[next].dtype());
+        tolerance.scaled *= 4;
+        EXPECT_TRUE(close(results[next], expected[next], tolerance, magnitude_of(call)))
+            << describe(call) << ", result " << i;
+      }
+  }
+}
+
 TEST(COps, TreatSpecialNumbersAsThePlanDoes) {
   Batch batch;
   for (const Op* op : ops_under_test()) {
@@ -217,20 +235,31 @@ TEST(COps, TreatSpecialNumbersAsThePlanDoes) {
         batch.add(with_special_numbers(cases[i]), How::kFused);
     }
   }
-  ASSERT_EQ(batch.compile("tcc"), "");
-  for (Calls& calls : batch.all()) {
-    std::vector<Tensor> expected;
-    for (const Tensor& t : calls.plan.run(calls.inputs())) expected.push_back(clone(t));
-    const std::vector<Tensor> results = calls.results_of(batch.folder());
-    size_t next = 0;
-    for (const Case& call : calls.cases)
-      for (size_t i = 0; i < static_cast<size_t>(output_count(*call.op)); i++, next++) {
-        Tolerance tolerance = tolerance_of(*call.op, expected[next].dtype());
-        tolerance.scaled *= 4;
-        EXPECT_TRUE(close(results[next], expected[next], tolerance, magnitude_of(call)))
-            << describe(call) << ", result " << i;
+  expect_what_plans_compute(batch);
+}
+
+// Other shapes and constants than those of samples: whatever the op takes.
+TEST(COps, ComputeCallsThatWereChangedAtRandom) {
+  Batch batch;
+  Random random(1);
+  for (const Op* op : ops_under_test()) {
+    if (!exchange::has_c_form(*op)) continue;
+    for (const DType type : types_of(*op)) {
+      const std::vector<Case> cases = cases_of(*op, type);
+      for (int tries = kSanitized ? 1 : 4; tries > 0; tries--) {
+        Case call = cases[static_cast<size_t>(random.below(static_cast<int64_t>(cases.size())))];
+        change(call, random);
+        try {
+          if (too_large(infer(call))) continue;
+          run(call);  // looks at indices, too
+        } catch (const Error&) {
+          continue;
+        }
+        batch.add(call, tries % 2 == 0 ? How::kFused : How::kPlain);
       }
+    }
   }
+  expect_what_plans_compute(batch);
 }
 
 // Whoever adds an op adds its form, or its name here.
