@@ -9,7 +9,7 @@ void begin(Function& f, int arrays, int scale, bool decay) {
   static constexpr const char* kNames[] = {"param", "grad", "first", "second"};
   static constexpr const char* kResults[] = {"new0", "new1", "new2"};
   std::vector<View> views;
-  views.reserve(static_cast<size_t>(2 * arrays));
+  views.reserve(2 * static_cast<size_t>(arrays));
   for (int i = 0; i < arrays; i++) views.push_back(f.in(i, kNames[i]));
   for (int i = 0; i + 1 < arrays; i++) views.push_back(f.out(i, kResults[i]));
   f.main_type(views[0].dtype);
