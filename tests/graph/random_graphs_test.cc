@@ -1,18 +1,21 @@
 // Random functions, eager and planned. Failures print the seed and the function; the slow tier asks more seeds.
 #include "tests/graph/random_graph_checks.h"
+#include "tests/sanitized.h"
 
 namespace ingot::harness {
 namespace {
 
+constexpr uint64_t kSeeds = kSanitized ? 30 : 100;
+
 TEST(RandomGraphs, PlannedEqualsEager) {
-  for (uint64_t seed = 1; seed <= 150; seed++) {
+  for (uint64_t seed = 1; seed <= kSeeds + kSeeds / 2; seed++) {
     check_planned(seed);
     if (HasFatalFailure()) return;
   }
 }
 
 TEST(RandomGraphs, GradientsAreSlopes) {
-  for (uint64_t seed = 1; seed <= 100; seed++) {
+  for (uint64_t seed = 1; seed <= kSeeds; seed++) {
     check_gradients(seed);
     if (HasFatalFailure()) return;
   }
@@ -20,7 +23,7 @@ TEST(RandomGraphs, GradientsAreSlopes) {
 
 TEST(RandomGraphs, ArenasStayNearTheLivePeak) {
   ArenaWaste waste;
-  for (uint64_t seed = 1; seed <= 100; seed++) {
+  for (uint64_t seed = 1; seed <= kSeeds; seed++) {
     add_waste(seed, waste);
     if (HasFatalFailure()) return;
   }
