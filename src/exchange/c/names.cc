@@ -1,6 +1,8 @@
 #include "exchange/c/names.h"
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include "exchange/c/forms.h"
 #include "exchange/c/helpers.h"
@@ -9,156 +11,25 @@
 namespace ingot::exchange {
 namespace {
 
+std::set<std::string, std::less<>> words_of(const char* text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
 // Words of C and of C++ (headers are read there, too), macros of the headers in use, and what the file calls its own.
 const std::set<std::string, std::less<>>& words() {
-  static const std::set<std::string, std::less<>> all = {"auto",
-                                                         "break",
-                                                         "case",
-                                                         "char",
-                                                         "const",
-                                                         "continue",
-                                                         "default",
-                                                         "do",
-                                                         "double",
-                                                         "else",
-                                                         "enum",
-                                                         "extern",
-                                                         "float",
-                                                         "for",
-                                                         "goto",
-                                                         "if",
-                                                         "inline",
-                                                         "int",
-                                                         "long",
-                                                         "register",
-                                                         "restrict",
-                                                         "return",
-                                                         "short",
-                                                         "signed",
-                                                         "sizeof",
-                                                         "static",
-                                                         "struct",
-                                                         "switch",
-                                                         "typedef",
-                                                         "union",
-                                                         "unsigned",
-                                                         "void",
-                                                         "volatile",
-                                                         "while",
-                                                         "alignas",
-                                                         "alignof",
-                                                         "and",
-                                                         "and_eq",
-                                                         "asm",
-                                                         "bitand",
-                                                         "bitor",
-                                                         "bool",
-                                                         "catch",
-                                                         "char16_t",
-                                                         "char32_t",
-                                                         "char8_t",
-                                                         "class",
-                                                         "co_await",
-                                                         "co_return",
-                                                         "co_yield",
-                                                         "compl",
-                                                         "concept",
-                                                         "const_cast",
-                                                         "consteval",
-                                                         "constexpr",
-                                                         "constinit",
-                                                         "decltype",
-                                                         "delete",
-                                                         "dynamic_cast",
-                                                         "explicit",
-                                                         "export",
-                                                         "false",
-                                                         "friend",
-                                                         "module",
-                                                         "mutable",
-                                                         "namespace",
-                                                         "new",
-                                                         "noexcept",
-                                                         "not",
-                                                         "not_eq",
-                                                         "nullptr",
-                                                         "operator",
-                                                         "or",
-                                                         "or_eq",
-                                                         "private",
-                                                         "protected",
-                                                         "public",
-                                                         "reinterpret_cast",
-                                                         "requires",
-                                                         "static_assert",
-                                                         "static_cast",
-                                                         "template",
-                                                         "this",
-                                                         "thread_local",
-                                                         "throw",
-                                                         "true",
-                                                         "try",
-                                                         "typeid",
-                                                         "typename",
-                                                         "typeof",
-                                                         "typeof_unqual",
-                                                         "using",
-                                                         "virtual",
-                                                         "wchar_t",
-                                                         "xor",
-                                                         "xor_eq",
-                                                         "fortran",
-                                                         "linux",
-                                                         "unix",
-                                                         "i386",
-                                                         "NULL",
-                                                         "EOF",
-                                                         "INFINITY",
-                                                         "NAN",
-                                                         "LANES",
-                                                         "LANES_D",
-                                                         "LOAD",
-                                                         "LOAD_D",
-                                                         "STORE",
-                                                         "STORE_D",
-                                                         "UNROLL",
-                                                         "root",
-                                                         "REGISTERS",
-                                                         "REGISTERS_D",
-                                                         "MAY_ALIAS",
-                                                         "f32",
-                                                         "f64",
-                                                         "i32",
-                                                         "i64",
-                                                         "u8",
-                                                         "u16",
-                                                         "vec",
-                                                         "vecd",
-                                                         "arena",
-                                                         "results",
-                                                         "memory",
-                                                         "status",
-                                                         "temporaries",
-                                                         "math_errhandling",
-                                                         "main",
-                                                         "philox",
-                                                         "lanes_sum",
-                                                         "lanes_sum_d",
-                                                         "errno",
-                                                         "assert",
-                                                         "complex",
-                                                         "I",
-                                                         "offsetof",
-                                                         "size_t",
-                                                         "ptrdiff_t",
-                                                         "int8_t",
-                                                         "int16_t",
-                                                         "int32_t",
-                                                         "int64_t",
-                                                         "uint8_t",
-                                                         "uint16_t",
-                                                         "uint32_t",
-                                                         "uint64_t"};
+  static const std::set<std::string, std::less<>> all = words_of(
+      "auto break case char const continue default do double else enum extern float for goto if inline int "
+      "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
+      "volatile while alignas alignof and and_eq asm bitand bitor bool catch char16_t char32_t char8_t class "
+      "co_await co_return co_yield compl concept const_cast consteval constexpr constinit decltype delete "
+      "dynamic_cast explicit export false friend module mutable namespace new noexcept not not_eq nullptr "
+      "operator or or_eq private protected public reinterpret_cast requires static_assert static_cast template "
+      "this thread_local throw true try typeid typename typeof typeof_unqual using virtual wchar_t xor xor_eq "
+      "fortran linux unix i386 NULL EOF INFINITY NAN LANES LANES_D LOAD LOAD_D STORE STORE_D UNROLL root "
+      "REGISTERS REGISTERS_D MAY_ALIAS f32 f64 i32 i64 u8 u16 vec vecd arena results memory status temporaries "
+      "math_errhandling main philox lanes_sum lanes_sum_d errno assert complex I offsetof size_t ptrdiff_t "
+      "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t ");
   return all;
 }
 
@@ -226,10 +97,9 @@ std::string c_name(std::string_view text, std::string_view fallback, std::set<st
 }
 
 std::string c_file_name(std::string_view text, std::string_view fallback) {
-  static const std::set<std::string, std::less<>> kHeaders = {
-      "ctype",  "fenv",   "inttypes", "iso646",  "limits", "locale", "math",  "memory",
-      "setjmp", "signal", "stdarg",   "stdbool", "stddef", "stdint", "stdio", "stdlib",
-      "string", "tgmath", "time",     "threads", "unistd", "wchar",  "wctype"};
+  static const std::set<std::string, std::less<>> kHeaders = words_of(
+      "ctype fenv inttypes iso646 limits locale math memory setjmp signal stdarg stdbool stddef stdint stdio "
+      "stdlib string tgmath time threads unistd wchar wctype");
   const std::string name = c_name(text, fallback);
   std::string small = name;  // file systems may not tell Math.h from math.h
   for (char& c : small)
