@@ -62,6 +62,7 @@ refused "has learned another cube" cube solve learned UUUUUUUUURRRRRRRRRFFFFFFFF
 refused "there are greedy, beam, astar, tree and both" cube solve learned "R" --search best
 refused "needs what a run has learned" cube solve "R U" --search beam
 refused "which cube?" cube solve learned
+refused "there is no run in \"forgotten\"" cube solve forgotten "R U"
 cp -r learned unfinished && rm unfinished/model.safetensors
 refused "is not finished" cube solve unfinished "R U"
 

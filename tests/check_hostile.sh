@@ -188,6 +188,9 @@ grep -qF 'columns are separated by ";", it seems' out.txt || fail "a guess that 
 same_weights tables/model.safetensors semicolons/model.safetensors
 "$ingot" predict tables semicolons.csv | sed 's/^[^ ]*//' >semicolons.txt
 "$ingot" predict tables table.csv | sed 's/^[^ ]*//' | cmp - semicolons.txt || fail "a table with other separators"
+printf 'a,b,y\n1,2,2\n2,nan,4\n' >unknown.csv
+ends 8 "there is no answer for sample 1, which holds numbers that are not finite" predict tables unknown.csv
+ends 2 "nan is no number" predict tables table.csv --temperature nan
 sed 's/,/ /g' table.csv >blanks.csv
 ends 4 'blanks.csv: line 2' train table.toml --set data.file=blanks.csv --set data.header=yes --out never
 ends 4 'Set "separator"' train table.toml --set data.file=blanks.csv --set data.header=yes --out never

@@ -202,6 +202,8 @@ refused 'small.toml:6:3: conv1d on samples of 1 x 8 x 8: needs samples' train sm
 refused 'small.toml:11:3: the model gives 7 per sample, the target needs 10' train small.toml --set model.layers.5.out=7
 refused "no whole number" train small.toml --set data.type=csv --set data.file=recipe:heating.csv
 refused "holds a run already" train small.toml --out whole
+mkdir foreign && : >foreign/model.safetensors
+refused "is no run, but has a model.safetensors" train small.toml --out foreign
 refused "is the folder of a run" train whole
 refused "there is no run in" train small.toml --out nowhere --resume
 refused "a run goes on as it began" train whole --resume --set train.batch=32

@@ -27,6 +27,11 @@ template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 
 void add_range(CLI::Option* option, const Option& o) {
+  if (std::holds_alternative<double*>(o.target))  // no range keeps out what compares with nothing
+    option->check([](const std::string& text) {
+      double value = 0;
+      return CLI::detail::lexical_cast(text, value) && std::isnan(value) ? text + " is no number" : std::string();
+    });
   if (std::isinf(o.least) && std::isinf(o.most)) return;
   if (std::holds_alternative<double*>(o.target))
     option->check(CLI::Range(o.least, o.most));

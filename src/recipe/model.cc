@@ -93,6 +93,17 @@ Answer class_answer(const Task& task, const float* result) {
   return out;
 }
 
+// The largest of numbers that are none is the first, which would look like an answer.
+void check_finite(std::span<const float> sample, std::span<const float> result, int64_t row) {
+  const auto finite = [](float v) { return std::isfinite(v); };
+  if (std::ranges::all_of(result, finite)) return;
+  throw Error(
+      ErrorKind::kNumeric,
+      fmt::format("predict: {} for sample {}{}",
+                  std::ranges::all_of(sample, finite) ? "the model's numbers are not finite" : "there is no answer",
+                  row, std::ranges::all_of(sample, finite) ? "" : ", which holds numbers that are not finite"));
+}
+
 }  // namespace
 
 Tensor Model::normalised(const Tensor& samples) const {
@@ -132,6 +143,8 @@ std::vector<Answer> Model::predict_rows(const Tensor& samples) {
   std::vector<Answer> out;
   for (int64_t row = 0; row < rows; row++) {
     const float* result = y.data<float>() + row * width;
+    check_finite({x.data<float>() + row * task_.inputs(), static_cast<size_t>(task_.inputs())},
+                 {result, static_cast<size_t>(width)}, row);
     if (task_.classes > 0) {
       out.push_back(class_answer(task_, result));
       continue;

@@ -86,6 +86,10 @@ RunFolder RunFolder::create(const std::string& out, const std::string& name) {
   if (!out.empty() && is_run(out))
     throw Error(
         fmt::format("train: \"{}\" holds a run already — add --resume to go on with it, or name another folder", out));
+  for (const char* file : {"model.safetensors", "checkpoint.safetensors", "metrics.csv", "report.html"})
+    if (!out.empty() && is_there(fs::path(out) / file))
+      throw Error(fmt::format(
+          "train: \"{}\" is no run, but has a {}, which this one would replace — name another folder", out, file));
   for (int number = 1; path.empty(); number++)
     if (!is_there(numbered(name, number))) path = numbered(name, number);
   make_folder(path);

@@ -43,6 +43,9 @@ void read_words(SolverOptions& o, bool needs_cube) {
   size_t at = 0;
   if (at < o.words.size() && recipe::is_run(o.words[at])) o.run = o.words[at++];
   if (at < o.words.size()) o.cube = o.words[at++];
+  if (o.run.empty() && o.words.size() == 2)
+    throw Error(ErrorKind::kFile, "cube: there is no run in " + in_quotes(o.words[0]) +
+                                      " — `ingot train cube2` makes one; moves belong in quotes: \"R U F'\"");
   if (at < o.words.size())
     throw Error("cube: " + in_quotes(o.words[at == 2 ? 0 : at]) +
                 " — give the folder of a run and then a cube, moves in quotes: \"R U F'\"");
