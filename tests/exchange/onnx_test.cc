@@ -65,7 +65,33 @@ TEST(OnnxImport, SaysWhatIsWrongWithInputs) {
   EXPECT_REFUSED(session(vector({1, 2})), "input \"x\" is f32 [2] — the model takes x: f32 [n1, 2]");
   EXPECT_REFUSED(session(zeros({1, 2}, kI64)), "the model takes x: f32");
   EXPECT_REFUSED(session(zeros({1, 2}), zeros({1, 2})), "takes 1 input, 2 given");
-  EXPECT_REFUSED(session(zeros({1, 3})), "onnx: MatMul of \"h\": matmul: ");
+  EXPECT_REFUSED(session(zeros({1, 3})),
+                 "input \"x\" is f32 [1, 3] — the model takes x: f32 [n1, 2]: axis 1 has 3 places, not 2");
+  EXPECT_REFUSED(model.forward(zeros({1, 3})), "axis 1 has 3 places, not 2");
+  Parts loose = linear_model();  // where the file does not say, its ops do
+  loose.inputs[0] = info("x", Type::kFloat, {-1, -2});
+  Model open = read(loose.bytes());
+  Session ops(open);
+  EXPECT_REFUSED(ops(zeros({1, 3})), "onnx: MatMul of \"h\": matmul: ");
+}
+
+TEST(OnnxImport, ANameStandsForOneSize) {
+  Parts p;
+  p.nodes = {node("Add", {"x", "y"}, {"z"})};
+  p.inputs = {info("x", Type::kFloat, {-1, 2}), info("y", Type::kFloat, {-1, 2})};
+  p.outputs = {info("z", Type::kFloat, {-1, 2})};
+  Model model = read(p.bytes());
+  Session session(model);
+  EXPECT_EQ(session(ones({3, 2}), ones({3, 2})).shape(), (Dims{3, 2}));
+  EXPECT_EQ(session(ones({4, 2}), ones({4, 2})).shape(), (Dims{4, 2}));
+  try {
+    session(ones({1, 2}), ones({3, 2}));
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::kShape);
+    EXPECT_STREQ(e.what(),
+                 "onnx: input \"y\" is f32 [3, 2] — the model takes y: f32 [n1, 2]: axis 0 has 3 places, not n1 = 1");
+  }
 }
 
 TEST(OnnxImport, PlansPerShapeAndAllocatesNothing) {

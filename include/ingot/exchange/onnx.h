@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,13 +29,16 @@ namespace ingot::onnx {
 
 /// What a model says of an input or an output. Elements that Ingot has no type for come in a wider one: signed and
 /// 16-bit integers as i32, unsigned ones of 32 and 64 bits as i64.
-struct Port {
+struct INGOT_API Port {
   std::string name;
   std::string type;               // in the file: "f32", "i8", …
   DType dtype = kF32;             // of the tensor that is given or received
   bool has_shape = false;         // does the file say how many axes there are?
   std::vector<std::string> dims;  // "3", "batch", "?"
   std::string text() const;       // "x: f32 [batch, 3, 224, 224]"
+  /// What of `shape` is not as the file says; empty if nothing. `sizes` has what names of sizes stand for, and learns the
+  /// names that it has not.
+  std::string contradiction(const Dims& shape, std::map<std::string, int64_t>& sizes) const;
 };
 
 struct ImportOptions {

@@ -8,6 +8,7 @@
 #include "exchange/onnx/patterns.h"
 #include "ingot/base/error.h"
 #include "ingot/base/file.h"
+#include "ingot/base/numbers.h"
 #include "ingot/base/text.h"
 #include "ingot/graph/eager.h"
 #include "ingot/ops/own_op.h"
@@ -87,6 +88,22 @@ std::vector<Port> ports_of(const std::vector<ValueInfo>& values,
 
 std::string Port::text() const { return name + ": " + type + (has_shape ? " [" + join(dims) + "]" : ""); }
 
+std::string Port::contradiction(const Dims& shape, std::map<std::string, int64_t>& sizes) const {
+  if (!has_shape) return "";
+  if (shape.size() != static_cast<int>(dims.size()))
+    return "the number of axes is " + std::to_string(shape.size()) + ", not " + std::to_string(dims.size());
+  for (int i = 0; i < shape.size(); i++) {
+    const std::string& dim = dims[static_cast<size_t>(i)];
+    int64_t size = shape[i];
+    const bool is_number = parse_number(dim, size);
+    if (!is_number && dim != "?") size = sizes.emplace(dim, size).first->second;
+    if (size != shape[i])
+      return "axis " + std::to_string(i) + " has " + std::to_string(shape[i]) + " places, not " +
+             (is_number ? dim : dim + " = " + std::to_string(size));
+  }
+  return "";
+}
+
 std::vector<std::pair<std::string, int64_t>> Model::Impl::ops_of(const File& file) {
   std::map<std::string, int64_t> counts;
   count_ops(file.graph.nodes, counts);
@@ -109,15 +126,15 @@ Model::Impl::Impl(File read, const ImportOptions& o) : options(o), ops(ops_of(re
   }
 }
 
-void Model::Impl::check(size_t i, const Tensor& x) const {
+void Model::Impl::check(size_t i, const Tensor& x, std::map<std::string, int64_t>& sizes) const {
   const Port& port = inputs[i];
   const auto refuse = [&](ErrorKind kind, const std::string& hint) {
     throw Error(kind, "onnx: input " + in_quotes(port.name) + " is " + ingot::describe(x) + " — " + hint);
   };
   if (!x.defined()) refuse(ErrorKind::kArgument, "give a tensor");
   if (x.dtype() != port.dtype && x.dtype() != carrier_of(i)) refuse(ErrorKind::kType, "the model takes " + port.text());
-  if (port.has_shape && x.rank() != static_cast<int>(port.dims.size()))
-    refuse(ErrorKind::kShape, "the model takes " + port.text());
+  if (const std::string problem = port.contradiction(x.shape(), sizes); !problem.empty())
+    refuse(ErrorKind::kShape, "the model takes " + port.text() + ": " + problem);
 }
 
 DType Model::Impl::carrier_of(size_t i) const {
@@ -135,11 +152,12 @@ std::vector<NamedTensor> Model::Impl::bind(std::span<const Tensor> given, uint64
   for (const Weight& w : weights) by_literal[w.literal] = w.tensor;
   Binder binder(*file, by_literal, {.training = training, .as_written = options.as_written, .frozen = frozen});
   std::vector<Value> values;
+  std::map<std::string, int64_t> sizes;
   for (size_t k = 0; k < slots.size(); k++) {
     Value v;
     if (slots[k] >= 0) {
       const auto i = static_cast<size_t>(slots[k]);
-      check(i, given[i]);
+      check(i, given[i], sizes);
       const bool is_known = !binder.capturing() || (known >> i % 64 & 1) != 0;
       v = {given[i], types[k], is_known, is_known ? 0 : uint64_t{1} << i % 64};
       std::optional<Eager> now;

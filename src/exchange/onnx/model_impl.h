@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,7 +19,8 @@ struct Model::Impl {
   /// The results for inputs of the capture under way, or computed; those of `known` (a bit each) are constants.
   std::vector<NamedTensor> bind(std::span<const Tensor> given, uint64_t known, bool training,
                                 bool frozen = false) const;
-  void check(size_t i, const Tensor& x) const;
+  /// Whether the file lets this be input `i`; `sizes` has what names of sizes stand for in the inputs before it.
+  void check(size_t i, const Tensor& x, std::map<std::string, int64_t>& sizes) const;
   DType carrier_of(size_t i) const;
 
   ImportOptions options;

@@ -92,7 +92,8 @@ struct Session::Impl {
       throw Error("onnx: the model takes " + counted(static_cast<int64_t>(model.inputs().size()), "input") + ", " +
                   std::to_string(inputs.size()) + " given");
     if (Planned* found = find(inputs)) return found;
-    for (size_t i = 0; i < inputs.size(); i++) model.impl_->check(i, *inputs[i]);
+    std::map<std::string, int64_t> sizes;
+    for (size_t i = 0; i < inputs.size(); i++) model.impl_->check(i, *inputs[i], sizes);
     while (why.empty()) {
       try {
         Planned made = compiled(inputs);
