@@ -197,6 +197,34 @@ TEST(OnnxFile, ChangedBytesAreReadOrRefused) {
     }
 }
 
+// Functions f0 … that call the next one `calls` times each; the last one does nothing.
+Model nested(int depth, int calls) {
+  Parts p;
+  for (int i = 0; i < depth; i++) {
+    FieldWriter f, version;
+    f.text(1, "f" + std::to_string(i)), f.text(4, "a"), f.text(5, "b"), f.text(10, "local");
+    for (int k = 0; k < (i + 1 < depth ? calls : 1); k++) {
+      const Names in = {k == 0 ? "a" : "t" + std::to_string(k)};
+      const Names out = {k + 1 == calls || i + 1 == depth ? "b" : "t" + std::to_string(k + 1)};
+      f.message(7, i + 1 < depth ? node("f" + std::to_string(i + 1), in, out, {}, "local") : node("Identity", in, out));
+    }
+    version.integer(2, 13), f.message(9, version);
+    p.functions.push_back(f);
+  }
+  p.nodes = {node("f0", {"x"}, {"y"}, {}, "local")};
+  p.inputs = {info("x", Type::kFloat, {1})};
+  p.outputs = {info("y", Type::kFloat, {1})};
+  return read(p.bytes());
+}
+
+TEST(OnnxFile, FunctionsAreRefusedForWhatTheyAre) {
+  Model fits = nested(30, 1), deep = nested(40, 1), many = nested(24, 2);
+  const Tensor x = ones({1});
+  EXPECT_EQ(fits.forward(x).item<double>(), 1);
+  EXPECT_REFUSED(deep.forward(x), "functions call each other more than 32 deep");
+  EXPECT_REFUSED(many.forward(x), "the model runs more than 1,000,000 nodes, those in loops and functions counted");
+}
+
 TEST(OnnxFile, SizesAreCheckedBeforeMemoryIsTaken) {
   FieldWriter t;
   for (int i = 0; i < 3; i++) t.integer(1, 1 << 20);
@@ -214,6 +242,12 @@ TEST(OnnxFile, SizesAreCheckedBeforeMemoryIsTaken) {
   FieldWriter m;
   m.integer(1, 8), m.message(7, inside);
   EXPECT_REFUSED(read(m.bytes()), "messages nest deeper than 64");
+  Parts twice = linear_model();
+  twice.inputs.push_back(twice.inputs[0]);
+  EXPECT_REFUSED(read(twice.bytes()), "onnx: two inputs are called \"x\" — the file is broken");
+  twice = linear_model();
+  twice.initializers.push_back(twice.initializers[0]);
+  EXPECT_REFUSED(read(twice.bytes()), "onnx: two initializers are called \"w\" — the file is broken");
   Parts circle = linear_model();
   circle.nodes = {node("Neg", {"a"}, {"b2"}), node("Neg", {"b2"}, {"a"})};
   EXPECT_REFUSED(read(circle.bytes()), "needs its own result");

@@ -27,12 +27,17 @@
 
 namespace ingot::onnx {
 
+/// The last opset whose ops Ingot knows all about. Files of later ones are read; an attribute of theirs that Ingot does not
+/// know is an Error.
+inline constexpr int64_t kKnownOpset = 17;
+
 /// What a model says of an input or an output. Elements that Ingot has no type for come in a wider one: signed and
 /// 16-bit integers as i32, unsigned ones of 32 and 64 bits as i64.
 struct INGOT_API Port {
   std::string name;
   std::string type;               // in the file: "f32", "i8", …
   DType dtype = kF32;             // of the tensor that is given or received
+  bool has_type = false;          // does the file say it? (of a result it may not)
   bool has_shape = false;         // does the file say how many axes there are?
   std::vector<std::string> dims;  // "3", "batch", "?"
   std::string text() const;       // "x: f32 [batch, 3, 224, 224]"

@@ -8,6 +8,7 @@
 #include "exchange/onnx/patterns.h"
 #include "ingot/base/error.h"
 #include "ingot/base/text.h"
+#include "ingot/exchange/onnx.h"
 #include "ingot/graph/eager.h"
 #include "ingot/graph/plan.h"
 
@@ -15,8 +16,8 @@ namespace ingot::onnx {
 namespace {
 
 constexpr int kMostFunctions = 32;
-constexpr int64_t kKnownOpset = 17;
-constexpr int64_t kMostNodes = 1'000'000;  // that a model's loops may run: a hostile one would never end
+constexpr int64_t kMostNodes =
+    1'000'000;  // with those of loops and functions each time: a hostile model would never end
 
 // "Conv \"layer1/conv\"", or what the node makes if it has no name.
 std::string called(const Node& node) {
@@ -141,7 +142,9 @@ std::vector<Value> Binder::run_graph(const Graph& graph, std::vector<Value> inpu
 }
 
 std::vector<Value> Binder::run_function(const Function& f, const Node& node, std::vector<Value> inputs) {
-  if (functions_ == kMostFunctions) throw Error(ErrorKind::kFile, "functions call each other without an end");
+  if (functions_ == kMostFunctions)
+    throw Error(ErrorKind::kFile, "functions call each other more than " + std::to_string(kMostFunctions) +
+                                      " deep — write the inner ones out, or do they call themselves?");
   std::vector<Frame> outside;
   outside.swap(frames_);
   functions_++;
@@ -169,7 +172,8 @@ std::vector<Value> Binder::run_function(const Function& f, const Node& node, std
 
 void Binder::count_node() {
   if (++nodes_run_ > kMostNodes)
-    throw Error("onnx: the model's loops run more than " + grouped(kMostNodes) + " nodes — is it meant to end?");
+    throw Error("onnx: the model runs more than " + grouped(kMostNodes) +
+                " nodes, those in loops and functions counted each time — is it meant to end?");
 }
 
 void Binder::run_nodes(const std::vector<Node>& nodes, const std::map<std::string, int64_t>& opsets) {

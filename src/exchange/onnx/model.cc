@@ -72,7 +72,8 @@ std::vector<Port> ports_of(const std::vector<ValueInfo>& values,
       throw Error(ErrorKind::kType, what + " is of type " + v.other + " — only tensors are supported");
     Port p;
     p.name = v.name, p.type = name(v.type);
-    if (v.type != Type::kUndefined)
+    p.has_type = v.type != Type::kUndefined;
+    if (p.has_type)
       p.dtype = public_dtype(v.type);  // of a result it may be missing
     else if (input)
       throw Error(ErrorKind::kFile, what + " has no type — the file is broken");

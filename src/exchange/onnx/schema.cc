@@ -148,6 +148,10 @@ class Reader {
       }
     }
     sort(g.nodes);
+    refuse_twice(
+        g.inputs, [](const ValueInfo& v) { return v.name; }, "inputs");
+    refuse_twice(
+        g.initializers, [](const auto& l) { return l->name; }, "initializers");
     return g;
   }
 
@@ -282,6 +286,13 @@ class Reader {
     if (type == Type::kFloat) return from(e.reals);
     if (type == Type::kDouble) return from(e.doubles);
     return from(e.integers);  // f16 and bf16 as their bits
+  }
+
+  static void refuse_twice(const auto& list, const auto& name_of, const std::string& what) {
+    std::set<std::string> names;
+    for (const auto& each : list)
+      if (!names.insert(name_of(each)).second)
+        fail("two " + what + " are called " + in_quotes(name_of(each)), "the file is broken");
   }
 
   // Puts every node behind those whose results it reads, and otherwise leaves the order alone.
