@@ -42,3 +42,10 @@ grep -q "float \*parameters" step/step.h || fail "the step's parameters have no 
 
 refused "there is no format \"onnnx\"" export digits --to onnnx
 refused "nowhere" export nowhere --to c
+for option in --callers-memory --weights-apart --no-math; do
+  refused "$option is for C" export digits --to onnx $option
+  refused "$option is for C" export digits --to plan $option
+done
+refused "an ONNX file takes any batch" export digits --to onnx --batch 5
+refused "leave one out" export digits --to onnx --name other -o digits.onnx
+refused "the batch that the model was trained with" export digits --to c --train --batch 5

@@ -1,8 +1,10 @@
 // `ingot export`: a trained model for places where no library goes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "cli/commands.h"
 #include "ingot/base/error.h"
@@ -23,7 +25,7 @@ using namespace recipe;
 struct ExportOptions {
   std::string model, to, out;  // a file or the folder of a run; a format; a folder (c) or a file
   std::string name;
-  int64_t batch = 1;
+  int64_t batch = 0;  // 0: not given
   bool train = false, callers_memory = false, weights_apart = false, no_math = false;
 };
 
@@ -81,19 +83,36 @@ void write_c(const Plan& plan, const ExportOptions& o) {
              format_bytes(c.arena));
 }
 
+// Options that would have no effect are refused.
+void refuse_unfit(const ExportOptions& o) {
+  const auto refuse = [](bool given, const std::string& text) {
+    if (given) throw Error("export: " + text);
+  };
+  const bool onnx = o.to == "onnx";
+  refuse(onnx && o.train, "an ONNX file has no training step — --to c and --to plan have");
+  refuse(onnx && o.batch != 0, "an ONNX file takes any batch — leave --batch out, or write --to c or --to plan");
+  refuse(onnx && !o.name.empty() && !o.out.empty(), "--name and --out both name the ONNX file — leave one out");
+  refuse(o.train && o.batch != 0,
+         "a training step has the batch that the model was trained with — leave --batch or --train out");
+  for (const auto& [option, given] : {std::pair{"--callers-memory", o.callers_memory},
+                                      {"--weights-apart", o.weights_apart},
+                                      {"--no-math", o.no_math}})
+    refuse(o.to != "c" && given, fmt::format("{} is for C — leave it out, or write --to c", option));
+}
+
 int export_model(const ExportOptions& o, const Systems& systems) {
+  refuse_unfit(o);
   Model model = load_model(o.model, systems);
   std::filesystem::path path(o.model);
   if (!path.has_filename()) path = path.parent_path();
   const std::string name = o.name.empty() ? path.stem().string() : o.name;
   const auto write = [&](const Plan& plan) { o.to == "c" ? write_c(plan, o) : write_plan(plan, name, o); };
   if (o.to == "onnx") {
-    if (o.train) throw Error("export: an ONNX file has no training step — --to c and --to plan have");
     write_onnx(model, name, o);
     return 0;
   }
   if (!o.train) {
-    const InputSpec input = input_of(model, o.batch);
+    const InputSpec input = input_of(model, std::max<int64_t>(o.batch, 1));
     write(compile_function(inference(model), std::span(&input, 1), {.name = name, .threads = 1, .frozen = true}));
     return 0;
   }
@@ -126,8 +145,7 @@ Command export_command(const Systems& systems) {
       {"--name", &o->name, "what names in C begin with (default: that of the run)"},
       {.name = "--batch",
        .target = &o->batch,
-       .about = "samples in one run",
-       .shows_default = true,
+       .about = "samples in one run of C or a plan (default: 1)",
        .least = 1,
        .most = 1000000},
       {"--train", &o->train, "the training step that the model was trained with, in place of inference"},
