@@ -49,8 +49,8 @@ std::map<std::string, int64_t> sizes_of(const std::vector<std::string>& given) {
   return sizes;
 }
 
-// Numbers of the right shapes; sizes that nobody gave are `open`.
-std::vector<Tensor> made_up(const onnx::Model& model, const std::vector<std::string>& given, int64_t open = 1) {
+// The same; the model must have such names.
+std::map<std::string, int64_t> known_sizes(const onnx::Model& model, const std::vector<std::string>& given) {
   std::map<std::string, int64_t> sizes = sizes_of(given);
   std::vector<std::string> names;
   for (const onnx::Port& port : model.inputs())
@@ -60,6 +60,12 @@ std::vector<Tensor> made_up(const onnx::Model& model, const std::vector<std::str
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw Error(fmt::format("onnx: --size {}={} — {}", name, size,
                               names.empty() ? "the model leaves no size open" : did_you_mean(name, names)));
+  return sizes;
+}
+
+// Numbers of the right shapes; sizes that nobody gave are `open`.
+std::vector<Tensor> made_up(const onnx::Model& model, const std::vector<std::string>& given, int64_t open = 1) {
+  const std::map<std::string, int64_t> sizes = known_sizes(model, given);
   std::vector<Tensor> inputs;
   for (const onnx::Port& port : model.inputs()) {
     Dims shape;
@@ -90,6 +96,11 @@ std::vector<Tensor> inputs_of(const onnx::Model& model, const OnnxOptions& o) {
   std::vector<Tensor> inputs;
   inputs.reserve(o.inputs.size());
   for (const std::string& path : o.inputs) inputs.push_back(tensor_of(path));
+  std::map<std::string, int64_t> sizes = known_sizes(model, o.sizes);
+  for (size_t i = 0; !sizes.empty() && i < std::min(inputs.size(), model.inputs().size()); i++)
+    if (const auto problem = model.inputs()[i].contradiction(inputs[i].shape(), sizes); !problem.empty())
+      throw Error(ErrorKind::kShape, fmt::format("onnx: \"{}\" is {} — with --size, the model takes another shape: {}",
+                                                 o.inputs[i], describe(inputs[i]), problem));
   return inputs;
 }
 
@@ -104,8 +115,20 @@ std::vector<const Tensor*> list_of(const std::vector<Tensor>& tensors) {
 
 int info(const OnnxOptions& o) { return onnx_info(o.file, o.json); }
 
+// Refuses a name for results that there is no format for.
+void check_out(const std::string& out, size_t results) {
+  if (out.empty() || out.ends_with(".npz") || out.ends_with(".safetensors")) return;
+  if (!out.ends_with(".npy"))
+    throw Error(
+        fmt::format("onnx run: \"{}\" — results are written to .npz or .safetensors, a single one to .npy", out));
+  if (results != 1)
+    throw Error(fmt::format(
+        "onnx run: \"{}\" holds one array, the model has {} results — write to .npz or .safetensors", out, results));
+}
+
 int run(const OnnxOptions& o) {
   onnx::Model model = onnx::load(o.file);
+  check_out(o.out, model.outputs().size());
   onnx::Session session(model);
   const std::vector<Tensor> inputs = inputs_of(model, o);
   const auto results = session.run(list_of(inputs));
@@ -113,7 +136,12 @@ int run(const OnnxOptions& o) {
   named.reserve(results.size());
   for (size_t i = 0; i < results.size(); i++) named.push_back({model.outputs()[i].name, results[i]});
   if (!o.out.empty()) {
-    io::save_npz(o.out, named);
+    if (o.out.ends_with(".npy"))
+      io::save_npy(o.out, named[0].tensor);
+    else if (o.out.ends_with(".npz"))
+      io::save_npz(o.out, named);
+    else
+      io::save_safetensors(o.out, named);
     return fmt::print("{}: {} written\n", printable(o.out), counted(static_cast<int64_t>(named.size()), "result")), 0;
   }
   for (const NamedTensor& t : named)
@@ -139,6 +167,23 @@ double largest_of(const Tensor& t) {
   return largest;
 }
 
+// Whether the results are as the file declares them, and what is not.
+bool check_declared(const onnx::Model& model, std::span<const Tensor> inputs, std::span<const Tensor> results) {
+  bool well = true;
+  std::map<std::string, int64_t> sizes;
+  for (size_t i = 0; i < inputs.size(); i++) model.inputs()[i].contradiction(inputs[i].shape(), sizes);
+  for (size_t i = 0; i < results.size(); i++) {
+    const onnx::Port& port = model.outputs()[i];
+    std::string problem = port.contradiction(results[i].shape(), sizes);
+    if (port.has_type && port.dtype != results[i].dtype()) problem = "the type is another";
+    if (problem.empty()) continue;
+    well = false;
+    fmt::print("{}  is {}, but the file says {}: {}\n", printable(port.name), describe(results[i]),
+               printable(port.text()), printable(problem));
+  }
+  return well;
+}
+
 // Its plan against op by op, and against the results that come with it in test_data_set_0.
 int check(const OnnxOptions& o) {
   onnx::Model model = onnx::load(o.file, {.as_written = o.as_written});
@@ -154,6 +199,12 @@ int check(const OnnxOptions& o) {
   std::vector<Tensor> results;
   for (const Tensor& t : session.run(list_of(inputs))) results.push_back(clone(t));
   const std::vector<NamedTensor> plain = model.forward(std::span<const Tensor>(inputs));
+  if (model.opset() > onnx::kKnownOpset)
+    fmt::print(
+        "opset {} is later than {}, the last that Ingot knows: its new attributes are refused, a new meaning of an op "
+        "is not noticed\n",
+        model.opset(), onnx::kKnownOpset);
+  const bool declared = check_declared(model, inputs, results);
   bool well = true;
   if (!session.why_not_planned().empty()) fmt::print("not planned: {}\n", printable(session.why_not_planned()));
   for (size_t i = 0; i < results.size(); i++) {
@@ -165,8 +216,42 @@ int check(const OnnxOptions& o) {
                describe(results[i]), planned,
                i < expected.size() ? fmt::format(", from what is expected by {:.2g}", given) : "");
   }
-  fmt::print("{}\n", well ? green("all is well") : "that is too much");
-  return well ? 0 : kNo;
+  if (!well) fmt::print("that is too much\n");
+  if (!declared) fmt::print("the file contradicts itself: whoever wrote it must mend what it declares\n");
+  if (well && declared) fmt::print("{}\n", green("all is well"));
+  return well && declared ? 0 : kNo;
+}
+
+bool is_open(const std::string& dim) {
+  int64_t size = 0;
+  return !parse_number(dim, size);
+}
+
+// Is the first size of every input open, and the same?
+bool has_free_batch(const onnx::Model& model) {
+  const std::vector<onnx::Port>& ports = model.inputs();
+  return std::all_of(ports.begin(), ports.end(), [&](const onnx::Port& p) {
+    return !p.dims.empty() && is_open(p.dims[0]) && p.dims[0] == ports[0].dims[0];
+  });
+}
+
+// What is converted has the sizes that it was captured with; the first axis alone may stay open.
+void refuse_open_axes(const onnx::Model& model, const std::vector<std::string>& given, bool free) {
+  const std::map<std::string, int64_t> sizes = sizes_of(given);
+  for (const onnx::Port& port : model.inputs()) {
+    if (!port.has_shape)
+      throw Error(ErrorKind::kShape,
+                  fmt::format("onnx convert: the file does not say the shape of input \"{}\" — convert a "
+                              "file that does, or write its weights to .safetensors",
+                              port.name));
+    for (size_t i = free ? 1 : 0; i < port.dims.size(); i++)
+      if (is_open(port.dims[i]) && !sizes.contains(port.dims[i]))
+        throw Error(
+            ErrorKind::kShape,
+            fmt::format("onnx convert: axis {} of input {} is open, and only a first axis that all inputs share "
+                        "stays so — give its size: --size {}=…",
+                        i, port.text(), port.dims[i]));
+  }
 }
 
 int convert(const OnnxOptions& o) {
@@ -175,14 +260,11 @@ int convert(const OnnxOptions& o) {
     io::save_safetensors(o.out, model.state_dict(), {{"from", fs::path(o.file).filename().string()}});
   } else if (o.out.ends_with(".onnx")) {
     const std::vector<Tensor> inputs = made_up(model, o.sizes, 2);
-    bool free = true;  // is the first size of every input open?
+    const bool free = has_free_batch(model);
+    refuse_open_axes(model, o.sizes, free);
     std::vector<InputSpec> specs;
-    for (size_t i = 0; i < inputs.size(); i++) {
-      const onnx::Port& port = model.inputs()[i];
-      specs.push_back({inputs[i].shape(), inputs[i].dtype(), port.name});
-      int64_t size = 0;
-      free &= !port.dims.empty() && !parse_number(port.dims[0], size);
-    }
+    for (size_t i = 0; i < inputs.size(); i++)
+      specs.push_back({inputs[i].shape(), inputs[i].dtype(), model.inputs()[i].name});
     const PlanFunction fn = [&](std::span<const Tensor> in) { return model.forward(in); };
     io::write_file(o.out, onnx::to_onnx(fn, specs, model.state_dict(), {.batch_axis = free ? 0 : -1}));
   } else {
@@ -234,7 +316,9 @@ std::vector<Option> check_options(OnnxOptions& o) {
           {.name = "--bound",
            .target = &o.bound,
            .about = "how far apart results may be, as a share of the largest",
-           .shows_default = true},
+           .shows_default = true,
+           .least = 0,
+           .most = 1e9},
           {"--as-written", &o.as_written, "batch norms and dropouts do what their attributes say"},
           threads_option()};
 }
@@ -274,8 +358,9 @@ int onnx_info(const std::string& file, bool json) {
 Command onnx_command() {
   auto o = std::make_shared<OnnxOptions>();
   const Option out{.name = "-o,--out", .target = &o->out, .about = "the file to write", .type = "FILE"};
-  Option wanted = out;
+  Option wanted = out, results = out;
   wanted.required = true;
+  results.about = "a file for the results: .npz, .safetensors, or .npy for a single one";
   const auto command = [&](const char* name, const char* about, std::vector<Option> options,
                            int (*run)(const OnnxOptions&)) {
     options.insert(options.begin(), file_option(*o));
@@ -292,7 +377,7 @@ Command onnx_command() {
                                "  ingot onnx bench model.onnx --size batch=8"),
           .commands = {command("info", "What is in a model", {{"--json", &o->json, "print JSON"}}, info),
                        command("run", "What a model makes of inputs",
-                               {inputs_option(*o), size_option(*o), out, threads_option()}, run),
+                               {inputs_option(*o), size_option(*o), results, threads_option()}, run),
                        command("check", "Whether a model runs, and its plan gives what its ops give one by one",
                                check_options(*o), check),
                        command("convert", "Its weights as .safetensors, or itself as opset 17",
