@@ -284,6 +284,36 @@ TEST(TensorTruth, AFormulaIsOneStepOfAPlanAndAllocatesNothing) {
   EXPECT_EQ(harness::malloc_calls(), calls);
 }
 
+TEST(TensorTruth, WhatIsNoNumberStaysNone) {
+  const Tensor x = Tensor::from<float>({0.5F, std::nanf("")}), g = Tensor::from<bool>({true, true});
+  for (const double p : {1.0, 2.0, 6.0, 20.0}) {
+    const Semantics s{.p_forall = p, .p_exists = p};
+    const auto both = [&](const Tensor& t) { return exists(t, {}, s, g) + for_all(t, {}, s); };
+    Plan plan = compile([&](const Tensor& t) { return both(t); }, {{2}});
+    EXPECT_TRUE(std::isnan(both(x).item<float>())) << p;
+    EXPECT_TRUE(std::isnan(plan.run(x)[0].item<float>())) << p;
+    if (p == 1) continue;  // whose gradient is that of a sum
+    EXPECT_TRUE(std::isnan(value_and_grad([&] { return exists(x, {}, s); }, {x}).gradients[0].at<float>({1}))) << p;
+  }
+}
+
+TEST(TensorTruth, ALargePIsThatOfLargeNumbers) {
+  const double small = 1e-4;
+  const Tensor x = Tensor::from<float>({0.2F, 0.F, 0.1F, 0.9F}), g = Tensor::from<bool>({true, true, true, false});
+  for (const double p : {9.0, 100.0, 1000.0}) {
+    const Semantics s{.p_forall = p, .p_exists = p, .stable = 0};
+    const double right = 0.2 * std::pow((1 + std::pow(0.5, p)) / 3, 1 / p);
+    const auto both = value_and_grad([&] { return exists(x, {}, s, g); }, {x});
+    EXPECT_NEAR(both.value.item<float>(), right, 1e-6) << p;
+    EXPECT_NEAR(for_all(1.0 - x, {}, s, g).item<float>(), 1 - right, 1e-6) << p;
+    const double slope = std::pow(right / 0.2, 1 - p) / 3;
+    EXPECT_NEAR(both.gradients[0].at<float>({0}), slope, 1e-5) << p;
+    EXPECT_EQ(both.gradients[0].at<float>({3}), 0) << p;
+    EXPECT_EQ(exists(zeros({3}), {}, s).item<float>(), 0) << p;
+    EXPECT_NEAR(exists(full({2, 3}, small), {1}, s).at<float>({1}), small, 1e-9) << p;
+  }
+}
+
 TEST(TensorTruth, MistakesGetASentence) {
   const Tensor x = ones({3}), mask = ones({3}, kBool);
   EXPECT_REFUSED(semantics("fuzzy"), "there are godel");

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ingot/base/error.h"
+#include "ingot/graph/grad.h"
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
 
@@ -49,8 +50,17 @@ void require_semantics(const char* what, const Semantics& s) {
     throw Error(ErrorKind::kArgument, std::string(what) + ": p is below 1 or `stable` not in [0, 1) — give p ≥ 1");
 }
 
-// (mean of x^p)^(1/p) of what counts; 0 of nothing, with a gradient of 0 where it is 0.
-Tensor p_mean(const Tensor& x, double p, const Dims& axes, const Tensor& guard) {
+constexpr double kMostPlainP = 8;  // (1e-4)^8, of the least truth of a stable product, is still a number
+
+// (mean of x^p)^(1/p) of what counts; 0 of nothing, with a gradient of 0 where it is 0. What is no number stays none.
+Tensor p_mean(const Tensor& x, double p, const Dims& axes, const Tensor& guard, bool divided = false) {
+  if (p > kMostPlainP && !divided) {  // x^p may be too small for a number: of x / the largest of them it is not
+    const Tensor counted = guard.defined() ? where(guard, x, constant(0, x)) : x;
+    const auto largest = [&](bool keepdim) {
+      return stop_gradient(maximum(max(counted, axes, keepdim), constant(1e-30, x)));
+    };
+    return largest(false) * p_mean(counted / largest(true), p, axes, guard, true);
+  }
   const Tensor powers = p == 1 ? x : p == 2 ? square(x) : pow(x, p);
   Tensor average;
   if (guard.defined()) {
@@ -61,9 +71,9 @@ Tensor p_mean(const Tensor& x, double p, const Dims& axes, const Tensor& guard) 
     average = mean(powers, axes);
   }
   if (p == 1) return average;
-  const Tensor positive = greater(average, 0.0);
-  const Tensor base = where(positive, average, constant(1, x));
-  return where(positive, p == 2 ? sqrt(base) : pow(base, 1 / p), constant(0, x));
+  const Tensor zero = less_equal(average, 0.0);
+  const Tensor base = where(zero, constant(1, x), average);
+  return where(zero, constant(0, x), p == 2 ? sqrt(base) : pow(base, 1 / p));
 }
 
 // exp(mean of log x) of what counts, 1 of nothing. A truth below 1e-12 counts as that.
