@@ -151,16 +151,19 @@ class Names {
     if (unit_.dialect == Dialect::kSouffle && !d.declared && !d.hidden)
       fail(a.at, "relation " + in_quotes(a.name) + " is not declared", meant(a.name));
     if (!d.declared && !d.hidden && d.columns.empty()) d.columns.resize(a.arguments.size());
+    const int chance = d.coin_of.empty() ? 0 : 1;  // the last column, of which people do not know
     if (d.columns.size() != a.arguments.size())
       fail(a.at,
-           in_quotes(a.name) + " has " + counted(d.arity(), "column") + ", here are " +
-               std::to_string(a.arguments.size()),
+           in_quotes(chance == 1 ? d.coin_of : a.name) + " has " + counted(d.arity() - chance, "column") +
+               ", here are " + std::to_string(std::ssize(a.arguments) - chance),
            d.declared ? "declared in line " + std::to_string(unit_.sources.line(d.at))
                       : "first used in line " + std::to_string(unit_.sources.line(d.at)));
   }
 
   std::string near(const std::string& name) const {
-    std::vector<std::string> known(heads_.begin(), heads_.end());
+    std::vector<std::string> known;
+    std::copy_if(heads_.begin(), heads_.end(), std::back_inserter(known),
+                 [](const std::string& head) { return head.find(' ') == std::string::npos; });  // no coins
     return known.empty() ? "" : did_you_mean(name, known);
   }
 

@@ -141,7 +141,7 @@ class Types {
     const Declaration& d = unit_.relations[static_cast<size_t>(a.relation)];
     for (size_t c = 0; c < a.arguments.size(); c++)
       unite(term(a.arguments[c]), columns_[static_cast<size_t>(a.relation)][c], a.arguments[c].at,
-            "column " + std::to_string(c + 1) + " of " + in_quotes(d.name));
+            "column " + std::to_string(c + 1) + " of " + in_quotes(d.coin_of.empty() ? d.name : d.coin_of));
   }
   void body(Body& literals) {
     for (Literal& l : literals) {

@@ -32,6 +32,11 @@ TEST(Errors, ShowTheLineAndTheCaret) {
 
 TEST(Errors, OfNamesAndTypes) {
   expect("p(1). q(x) <- p(x, x).", "1:15", "has 1 column, here are 2");
+  expect("0.9 :: e(1, 2). 0.8 :: e(2).", "1:24", "\"e\" has 2 columns, here are 1");
+  expect("0.9 :: e(1). 0.8 :: e(\"x\").", "1:23", "but column 1 of \"e\" is a number");
+  const std::string unknown = refused("0.9 :: abc(1). xyz(1). c(x) <- dddddd(x).");
+  EXPECT_NE(unknown.find("abc"), std::string::npos) << unknown;
+  EXPECT_EQ(unknown.find("coin of"), std::string::npos) << unknown;
   expect("p(1). p(\"a\").", "1:9", "a symbol here, but column 1 of \"p\" is a number");
   expect("p(1). q(x) <- p(x), x = \"a\".", "1:25", "a symbol here");
   expect("domain d = {a, b}. rel p(d). p(c).", "1:32", "is not in domain \"d\"");
