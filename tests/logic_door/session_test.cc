@@ -82,5 +82,15 @@ TEST(Session, InterruptedQueriesLeaveTheSession) {
   EXPECT_FALSE(s.finished());
 }
 
+TEST(Session, AnUnfinishedStatementAtTheEndIsAMistake) {
+  Session s({});
+  EXPECT_EQ(s.line("p(1)."), "");
+  EXPECT_EQ(s.end(), "");
+  EXPECT_FALSE(s.failed());
+  EXPECT_EQ(s.line("p(2"), "");
+  EXPECT_NE(s.end().find("end of the text"), std::string::npos);
+  EXPECT_TRUE(s.failed());
+}
+
 }  // namespace
 }  // namespace ingot::logic::door

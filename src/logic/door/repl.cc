@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <iostream>
 #include <memory>
@@ -31,24 +32,24 @@ void edited(Session& session) {
   }
 }
 
-// Lines of anything else.
-void plain(Session& session) {
+// Lines of anything else, which goes on by the exit code.
+int plain(Session& session) {
   std::string line;
   while (!session.finished() && std::getline(std::cin, line)) {
     interrupted = false;
     fmt::print("{}", recipe::printable_lines(session.line(line)));
     std::fflush(stdout);
   }
+  fmt::print("{}", recipe::printable_lines(session.end()));
+  return session.failed() && isatty(STDIN_FILENO) == 0 ? 2 : 0;
 }
 
 int repl(const std::string& file, const std::string& facts) {
   Session session({.facts = facts, .output = "-", .cancel = &interrupted});
   if (!file.empty()) session.open(file);
   const Interrupts interrupts;
-  if (recipe::LineEditor::possible())
-    edited(session);
-  else
-    plain(session);
+  if (!recipe::LineEditor::possible()) return plain(session);
+  edited(session);
   return 0;
 }
 

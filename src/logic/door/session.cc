@@ -35,6 +35,22 @@ Program load_program(const std::string& path, const std::vector<std::string>& qu
   return Program::parse(std::move(text), dialect_of(path), path);
 }
 
+void prepare_outputs(const std::vector<std::string>& read, const std::vector<std::string>& written) {
+  std::error_code none, failed;
+  for (const std::string& path : written) {
+    for (const std::string& other : read)
+      if (std::filesystem::equivalent(path, other, none))
+        throw Error(ErrorKind::kArgument, "logic: " + in_quotes(path) +
+                                              " is read by this run, which would write over it — give it another name, "
+                                              "or output another folder with -D");
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+    if (failed)
+      throw Error(ErrorKind::kFile,
+                  "logic: the folder " + in_quotes(folder.string()) + " cannot be made: " + failed.message());
+  }
+}
+
 std::string answer_text(const Answer& answer) {
   std::string text = recipe::printable(answer.query) + "?\n";
   const auto probability = [&](size_t row) {
@@ -252,6 +268,16 @@ std::string Session::line(const std::string& text) {
     if (!pending_.ends_with('.') && !pending_.ends_with('?') && !directive) return "";
     return statement(std::exchange(pending_, {}));
   } catch (const Error& e) {
+    failed_ = true;
+    return std::string(e.what()) + "\n";
+  }
+}
+
+std::string Session::end() {
+  try {
+    return pending_.empty() ? "" : statement(std::exchange(pending_, {}));
+  } catch (const Error& e) {
+    failed_ = true;
     return std::string(e.what()) + "\n";
   }
 }

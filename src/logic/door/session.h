@@ -12,6 +12,8 @@ namespace ingot::logic::door {
 
 /// A file with queries put behind it, which are of Ingot's dialect for its own files only.
 Program load_program(const std::string& path, const std::vector<std::string>& queries);
+/// Before anything is computed: an Error if what will be written has been read; makes folders that are missing.
+void prepare_outputs(const std::vector<std::string>& read, const std::vector<std::string>& written);
 /// Answers as lines: `x = ann, y = bob`, or yes and no.
 std::string answer_text(const Answer& answer);
 /// Rules by the time they took.
@@ -26,6 +28,10 @@ class Session {
   /// Is the last statement unfinished?
   bool unfinished() const { return !pending_.empty(); }
   bool finished() const { return finished_; }
+  /// The input ends: what is wrong with the unfinished statement.
+  std::string end();
+  /// Was there an error?
+  bool failed() const { return failed_; }
   /// The unfinished statement is none.
   void forget() { pending_.clear(); }
   /// What the last word of a line could become: commands, relations, texts of the facts, words of the language, files.
@@ -44,7 +50,7 @@ class Session {
   std::unique_ptr<Engine> engine_;  // of the program but for what was added since
   std::string added_;
   Dialect dialect_ = Dialect::kRules;
-  bool finished_ = false;
+  bool finished_ = false, failed_ = false;
 };
 
 }  // namespace ingot::logic::door
