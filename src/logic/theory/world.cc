@@ -64,7 +64,7 @@ int64_t World::size(const Axis& axis) const {
   if (batch_size_ < 0)
     throw Error(ErrorKind::kArgument,
                 "theory: " + unit_.text_of(axis) +
-                    " is as large as the batch, and there is none — give one that has its inputs");
+                    " is as large as the batch, and there is none — give one that has its inputs: --batch FILE");
   return batch_size_;
 }
 int64_t World::size(const Statement& s, int variable) const {
@@ -117,8 +117,8 @@ Tensor World::compute(int number) {
     case Kind::kInput: {
       const Tensor* given = batch_.find(t.name);
       if (given == nullptr)
-        throw Error(ErrorKind::kArgument,
-                    "theory: the batch has no " + in_quotes(t.name) + ", which is an input — Batch::set() puts it in");
+        throw Error(ErrorKind::kArgument, "theory: the batch has no " + in_quotes(t.name) +
+                                              ", which is an input — give it: --batch FILE, or Batch::set() in C++");
       return is_float(given->dtype()) && given->dtype() == unit_.dtype ? *given : to(*given, unit_.dtype);
     }
     case Kind::kNeural: return network(t);
