@@ -145,6 +145,50 @@ mentions 'parents.csv:1: there is no column 2' "$ingot" logic run "$work/family.
 exits 2 "$ingot" logic run family.rules --semantics godel
 mentions 'x = city   0.72' "$ingot" logic run network.rules --semantics 'proofs 1'
 
+# What is no number, or no truth, is never printed as one.
+cd "$work"
+printf 'domain person = {ann, bob, cid}. param rel s(person). assert a: forall x: s(x). s(x)?\n' >n.theory
+exits 2 "$ingot" logic learn n.theory --lr nan --steps 3
+"$ingot" logic learn n.theory --steps 3 --save new/folder/s.safetensors >shown
+"$ingot" logic learn n.theory --steps 3 --load new/folder/s.safetensors --save new/folder/s.safetensors >shown
+python3 - new/folder/s.safetensors nan.safetensors <<'PY'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+begin = 8 + struct.unpack("<Q", data[:8])[0]
+open(sys.argv[2], "wb").write(data[:begin] + struct.pack("<3f", 0, float("nan"), 1))
+PY
+exits 8 "$ingot" logic learn n.theory --steps 0 --load nan.safetensors
+printf 'domain n: 3. param tensor W[n]. tensor y[n]. y[i] = log(0 - W[i] * W[i]). assert a: forall i in n: y[i].\n' >log.theory
+exits 8 "$ingot" logic run log.theory
+exits 8 "$ingot" logic learn log.theory --steps 3
+mentions 'assertion "a" in line 1 comes to nan' "$ingot" logic learn log.theory --steps 3
+printf 'domain n: 1. tensor W[n]. tensor y[n]. W[0] = 1. y[i] = 3 * W[i]. assert a: forall i in n: y[i].\n' >three.theory
+exits 8 "$ingot" logic run three.theory
+mentions 'put sig' "$ingot" logic run three.theory
+printf 'domain person = {ann, bob, cid}. rel s(person). 0.2 :: s(ann). assert e: exists x: s(x).\n' >large.theory
+mentions '0.1979  e' "$ingot" logic run large.theory --semantics 'ltn 100'
+
+# Nothing is written over what was read.
+printf '1,2\n' >r.csv
+printf 'input rel r(number, number) "r.csv". r(2, 3). output r "r.csv".\n' >over.rules
+exits 2 "$ingot" logic run over.rules
+[ "$(cat r.csv)" = '1,2' ] || fail "r.csv was written over"
+printf 'p(1). output p "self.rules".\n' >self.rules
+mentions 'is read by this run' "$ingot" logic run self.rules
+"$ingot" logic run self.rules -D deep/folder
+[ "$(cat deep/folder/self.rules)" = 1 ] || fail "-D makes no folder"
+printf 'ann\n' >s0.csv
+printf 'domain person = {ann, bob}. param rel s(person) "s0.csv". assert a: s(bob). output s "s0.csv".\n' >s0.theory
+exits 2 "$ingot" logic learn s0.theory --steps 1
+exits 2 "$ingot" logic learn s0.theory --steps 1 -D deep/folder --save s0.theory
+exits 0 "$ingot" logic learn s0.theory --steps 1 -D deep/folder
+
+printf 'domain n: 3. param rel s(n). param tensor W[n]. assert a: forall x: s(x).\n' >unused.theory
+mentions 'unused.theory:1:43: "W" is learned, and used by no assertion' "$ingot" logic learn unused.theory
+mentions 'it lacks W — this one learns s, W' "$ingot" logic learn unused.theory --load new/folder/s.safetensors
+cd "$OLDPWD"
+mentions 'give it: --batch FILE' "$ingot" logic learn game.theory
+
 printf 'p(x) <- q(x).\n' >"$work/wrong.rules"
 exits 2 "$ingot" logic run "$work/wrong.rules"
 mentions 'wrong.rules:1:9: nothing says what "q" is' "$ingot" logic run "$work/wrong.rules"
@@ -162,3 +206,6 @@ path(x, z) <- path(x, y),
 path(1, x)?
 :quit
 TEXT
+code=0
+printf 'p(1' | "$ingot" logic repl >"$work/shown" || code=$?
+[ "$code" = 2 ] && grep -q 'end of the text' "$work/shown" || fail "an unfinished statement: $code, $(cat "$work/shown")"

@@ -145,6 +145,8 @@ class Evaluation {
 
 /// Files of facts (facts_file.cc).
 std::string fact_file(const Evaluation& evaluation, int relation, const Request& request);
+/// Where its facts are written; "" for standard output.
+std::string output_file(const Evaluation& e, int number, const Request& request);
 void read_facts(Evaluation& evaluation, int relation, const Request& request, Relation& into);
 /// What reading all files once more changes becomes changes of the next run. False if that cannot be done.
 bool reread_facts(Evaluation& evaluation);

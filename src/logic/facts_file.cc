@@ -324,6 +324,11 @@ std::string fact_file(const Evaluation& e, int number, const Request& request) {
   return path_of(e.options().facts, option(request, "filename", e.relation(number).name() + ".facts"));
 }
 
+std::string output_file(const Evaluation& e, int number, const Request& request) {
+  if (e.options().output == "-" || option(request, "IO", "file") == "stdout") return "";
+  return path_of(e.options().output, option(request, "filename", e.relation(number).name() + ".csv"));
+}
+
 void read_facts(Evaluation& e, int number, const Request& request, Relation& into) {
   const std::string path = fact_file(e, number, request);
   const Form form = form_of(e.unit(), request, path);
@@ -365,15 +370,15 @@ std::string write_facts(Evaluation& e) {
       const Relation& r = e.relation(static_cast<int>(i));
       if (request.kind == Request::Kind::kPrintSize) shown += r.name() + "\t" + std::to_string(r.size()) + "\n";
       if (request.kind != Request::Kind::kOutput) continue;
-      const std::string name = option(request, "filename", r.name() + ".csv");
-      const Form form = form_of(e.unit(), request, name);
-      if (e.options().output == "-" || option(request, "IO", "file") == "stdout") {
+      const std::string path = output_file(e, static_cast<int>(i), request);
+      const Form form = form_of(e.unit(), request, option(request, "filename", r.name() + ".csv"));
+      if (path.empty()) {
         shown += "---------------\n" + r.name() + "\n===============\n";
         write_lines(e, static_cast<int>(i), form, [&](const std::string& text) { shown += text; });
         shown += "===============\n";
         continue;
       }
-      AtomicFile file(path_of(e.options().output, name));
+      AtomicFile file(path);
       write_lines(e, static_cast<int>(i), form, [&](const std::string& text) { file.write(text); });
       file.commit();
     }

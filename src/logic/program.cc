@@ -123,6 +123,16 @@ bool Engine::reload() {
 void Engine::run() { evaluation_->run(); }
 std::string Engine::write() { return write_facts(*evaluation_); }
 
+std::vector<std::string> Engine::output_files() const {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < evaluation_->relations().size(); i++)
+    for (const Request& r : evaluation_->unit().relations[i].requests) {
+      if (r.kind == Request::Kind::kOutput) all.push_back(output_file(*evaluation_, static_cast<int>(i), r));
+      if (!all.empty() && all.back().empty()) all.pop_back();
+    }
+  return all;
+}
+
 std::vector<std::string> Engine::relations() const {
   std::vector<std::string> names;
   for (const Declaration& d : evaluation_->unit().relations)

@@ -107,6 +107,8 @@ class INGOT_API Engine {
   void run();
   /// Writes the files that the program names; returns what goes to standard output.
   std::string write();
+  /// The files that write() writes.
+  std::vector<std::string> output_files() const;
 
   std::vector<std::string> relations() const;
   /// Those whose facts the program wants written, or else those that rules make.

@@ -76,6 +76,11 @@ class INGOT_API Theory final : public nn::Module {
   /// Writes what the program calls `output`, and returns the paths: all elements to .npy and .safetensors; elsewhere a line
   /// for each fact, its truth behind it.
   std::vector<std::string> write(const std::string& folder, const data::Batch& batch = {}) const;
+  /// The paths that write() writes, and the files of facts that were read.
+  std::vector<std::string> outputs(const std::string& folder) const;
+  const std::vector<std::string>& files() const;
+  /// An Error that shows what is learned and stands in no assertion, nor in what one rests on.
+  void require_learnable() const;
   /// How true each assertion is, in their order.
   std::vector<NamedTensor> truths(const data::Batch& batch = {}) const;
   /// What a training step or a trainer wants: "loss", "satisfaction", and the truth of each assertion by its name. By

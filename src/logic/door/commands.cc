@@ -120,7 +120,12 @@ TheoryJob theory_job(const Options& o) {
 
 int run(const Options& o) {
   if (is_theory(o.file)) return run_theory(theory_job(o));
-  Engine e(program_of(o), run_options(o));
+  const Program program = program_of(o);
+  Engine e(program, run_options(o));
+  std::vector<std::string> read = program.files();
+  const std::vector<std::string> facts = e.fact_files();
+  read.insert(read.end(), facts.begin(), facts.end());
+  prepare_outputs(read, e.output_files());
   e.run();
   const std::string shown = e.write();
   if (o.json) {

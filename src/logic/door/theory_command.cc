@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <cmath>
 #include <memory>
 
 #include "ingot/base/error.h"
@@ -14,6 +14,7 @@
 #include "ingot/ops/functions.h"
 #include "ingot/ops/ops.h"
 #include "ingot/recipe/terminal.h"
+#include "logic/door/session.h"
 
 namespace ingot::logic::door {
 namespace {
@@ -21,6 +22,7 @@ namespace {
 using namespace recipe;
 
 constexpr int64_t kMostShown = 1000;
+constexpr double kRounding = 1e-4;  // that a truth may be outside of 0 to 1
 
 // What is asked, and a truth for all values of its variables.
 struct Answers {
@@ -98,6 +100,26 @@ std::string json_of(const Theory& theory, std::span<const NamedTensor> results, 
   return text + "]}\n";
 }
 
+std::string folder_of(const TheoryJob& job) { return job.output.empty() ? "." : job.output; }
+
+void load_tables(Theory& theory, const std::string& path) {
+  const std::vector<NamedTensor> tables = io::load_safetensors(path).tensors;
+  for (const NamedTensor& t : tables) {
+    const Tensor x = contiguous(to(t.tensor, kF64));
+    for (int64_t i = 0; i < x.numel(); i++)
+      if (!std::isfinite(x.data<double>()[i]))
+        throw Error(ErrorKind::kNumeric, "logic: " + in_quotes(t.name) + " of " + in_quotes(path) +
+                                             " has elements that are no numbers — learn it anew, without --load");
+  }
+  const nn::StateDifference difference = theory.load_state_dict(tables, false);
+  if (!difference.missing.empty() || !difference.unexpected.empty())
+    throw Error(ErrorKind::kArgument,
+                fmt::format("logic: {} has tables of another theory: {} — this one learns {}", in_quotes(path),
+                            difference.missing.empty() ? "it has " + join(difference.unexpected) + ", too"
+                                                       : "it lacks " + join(difference.missing),
+                            theory.learned().empty() ? "none" : join(theory.learned())));
+}
+
 Theory theory_of(const TheoryJob& job) {
   if (job.file.ends_with(".rules") || job.file.ends_with(".dl"))
     throw Error(
@@ -107,8 +129,31 @@ Theory theory_of(const TheoryJob& job) {
   if (!theory.networks().empty())
     throw Error(ErrorKind::kArgument, "logic: network " + in_quotes(theory.networks()[0]) +
                                           " is not known here — networks are handed over in C++ (Theory::network)");
-  if (!job.load.empty()) theory.load_state_dict(io::load_safetensors(job.load).tensors);
+  if (!job.load.empty()) load_tables(theory, job.load);
   return theory;
+}
+
+// Where everything goes can be known, and is, before anything is computed.
+void prepare(const Theory& theory, const TheoryJob& job) {
+  if (job.output == "-") throw Error("logic: what a theory calls output goes to files — give -D a folder");
+  std::vector<std::string> read = theory.files();
+  read.insert(read.end(), {job.file, job.batch});
+  if (!job.save.empty()) prepare_outputs(read, {job.save});  // which may be what --load names: one goes on with it
+  read.push_back(job.load);
+  prepare_outputs(read, theory.outputs(folder_of(job)));
+}
+
+void require_truths(const Theory& theory, std::span<const NamedTensor> results) {
+  for (size_t i = 2; i < results.size(); i++) {
+    const double truth = results[i].tensor.item<double>();
+    if (truth >= -kRounding && truth <= 1 + kRounding) continue;
+    const Assertion& a = theory.assertions()[i - 2];
+    throw Error(ErrorKind::kNumeric,
+                fmt::format("logic: assertion {} in line {} comes to {:.4f}, and truths are from 0 to 1 — {}",
+                            in_quotes(printable(a.name)), a.line, truth,
+                            std::isnan(truth) ? "look for log, / or ^ of a number that has none"
+                                              : "put sig(…), or another function into 0 to 1, around its numbers"));
+  }
 }
 
 // The plan of everything that is printed.
@@ -127,11 +172,14 @@ Plan plan_of(const Theory& theory, std::span<const Answers> answers, const data:
 
 void train(Theory& theory, const TheoryJob& job, const data::Batch& batch) {
   if (theory.parameter_count() == 0 || theory.assertions().empty()) return;
+  theory.require_learnable();
   auto step = nn::train_step(theory, [&] { return theory.results(batch); },
                              optim::Adam{.lr = static_cast<float>(job.lr)}, {}, {.name = "theory"});
-  for (int64_t i = 0; i < job.steps; i++)
-    if (!(step() < 1e30f))
-      throw Error(ErrorKind::kNumeric, fmt::format("logic: the loss is no number after step {} — lower --lr", i + 1));
+  for (int64_t i = 0; i < job.steps; i++) {
+    if (step() < 1e30f) continue;
+    if (i == 0) require_truths(theory, theory.results(batch));  // which was so from the beginning
+    throw Error(ErrorKind::kNumeric, fmt::format("logic: the loss is no number after step {} — lower --lr", i + 1));
+  }
 }
 
 }  // namespace
@@ -142,9 +190,11 @@ int run_theory(const TheoryJob& job) {
   const nn::SeedScope seed(job.seed);
   Theory theory = theory_of(job);
   const data::Batch batch = batch_of(job);
+  prepare(theory, job);
   if (job.steps > 0) train(theory, job, batch);
   std::vector<NamedTensor> results;
   if (!theory.assertions().empty()) results = theory.results(batch);
+  require_truths(theory, results);
   std::vector<std::string> questions = theory.questions();
   questions.insert(questions.end(), job.queries.begin(), job.queries.end());
   std::vector<Answers> answers;
@@ -166,9 +216,8 @@ int run_theory(const TheoryJob& job) {
       if (job.profile) fmt::print("{}", plan.profile().table());
     }
   }
-  if (job.output == "-") throw Error("logic: what a theory calls output goes to files — give -D a folder");
   if (!job.save.empty()) io::save_safetensors(job.save, theory.state_dict());
-  theory.write(job.output.empty() ? "." : job.output, batch);
+  theory.write(folder_of(job), batch);
   return 0;
 }
 

@@ -205,6 +205,7 @@ class TheoryRun final : public OwnRun {
       throw Error(ErrorKind::kArgument,
                   "network " + in_quotes(theory_.networks()[0]) +
                       " is not known here — a recipe trains tables; networks are handed over in C++ (Theory::network)");
+    theory_.require_learnable();
     const auto lr = static_cast<float>(s.number("lr"));
     TrainStep step =
         nn::train_step(theory_, [this] { return theory_.results(); }, optim::Adam{.lr = lr}, {}, {.name = name_});

@@ -526,11 +526,12 @@ class TheoryCheck {
     }
   }
 
-  void from_file(TheoryTensor& t) const {
+  void from_file(TheoryTensor& t) {
     if (t.file.empty()) return;
     if (!t.elements.defined())
       fail(t.file_at, in_quotes(t.name) + " takes nothing from a file: it is computed, or as large as a batch",
            "give the file to a relation or tensor of its own");
+    unit_.files.push_back(path_in(unit_.folder, t.file));
     read_elements(unit_, t);
   }
 

@@ -157,6 +157,7 @@ class TheoryParser {
       do columns.push_back(size("the number of a column"));
       while (take(","));
     }
+    unit_.files.push_back(path_in(unit_.folder, file));
     d.members = read_members(unit_, file, columns.empty() ? std::vector<int64_t>{1} : columns);
     if (d.members.empty()) fail_at(d.at, "file " + in_quotes(file) + " has no members for domain " + in_quotes(d.name));
   }

@@ -141,6 +141,7 @@ struct TheoryUnit {
   std::vector<int> asserted = {};  // their statements
   std::vector<std::string> questions = {};
   std::vector<TheoryOutput> outputs = {};
+  std::vector<std::string> files = {};            // that were read
   double elements = 0;                            // of all tensors and masks so far
   std::vector<std::vector<int>> components = {};  // tensors that depend on each other
   std::map<std::string, nn::LayerPtr> layers = {};

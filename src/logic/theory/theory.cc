@@ -134,13 +134,43 @@ std::string Theory::explain(const std::string& what, const data::Batch& batch) c
 
 std::vector<std::string> Theory::write(const std::string& folder, const data::Batch& batch) const {
   World world(*unit_, batch);
-  std::vector<std::string> paths;
   for (const TheoryOutput& o : unit_->outputs) {
     const int number = unit_->find(o.name);
-    paths.push_back(path_in(folder, o.file));
-    write_elements(*unit_, unit_->tensor(number), world.tensor(number), paths.back());
+    write_elements(*unit_, unit_->tensor(number), world.tensor(number), path_in(folder, o.file));
   }
+  return outputs(folder);
+}
+
+std::vector<std::string> Theory::outputs(const std::string& folder) const {
+  std::vector<std::string> paths;
+  for (const TheoryOutput& o : unit_->outputs) paths.push_back(path_in(folder, o.file));
   return paths;
+}
+const std::vector<std::string>& Theory::files() const { return unit_->files; }
+
+namespace {
+
+// Marks the tensors that a formula rests on.
+void mark(const TheoryUnit& unit, const Node& n, std::vector<bool>& used) {
+  for (const Node& part : n.parts) mark(unit, part, used);
+  if (n.tensor < 0 || used[static_cast<size_t>(n.tensor)]) return;
+  used[static_cast<size_t>(n.tensor)] = true;
+  const TheoryTensor& t = unit.tensor(n.tensor);
+  for (const int i : t.statements)
+    for (const Node& part : unit.statements[static_cast<size_t>(i)].body) mark(unit, part, used);
+  for (const int i : t.inputs) mark(unit, {.tensor = i}, used);
+}
+
+}  // namespace
+
+void Theory::require_learnable() const {
+  if (unit_->asserted.empty()) return;  // of which results() complains
+  std::vector<bool> used(unit_->tensors.size());
+  for (const int i : unit_->asserted) mark(*unit_, unit_->statements[static_cast<size_t>(i)].body[0], used);
+  for (size_t i = 0; i < used.size(); i++)
+    if (const TheoryTensor& t = unit_->tensors[i]; t.kind == TheoryTensor::Kind::kParam && !used[i])
+      unit_->sources.fail(t.at, in_quotes(t.name) + " is learned, and used by no assertion",
+                          "assert something about it, or leave out `param`");
 }
 
 namespace {
