@@ -92,4 +92,5 @@ refused "the file says y: i64 [2]: the type is another" onnx check type.onnx
 refused "the file says y: f32 [b, b]: axis 1 has 4 places, not b = 1" onnx check name.onnx
 refused "the file contradicts itself" onnx check name.onnx
 refused "--bound" onnx check "$models/mlp.onnx" --bound -1
+refused "nan is no number" onnx check "$models/mlp.onnx" --bound nan
 echo "all is well"

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -36,9 +35,7 @@ void add_range(CLI::Option* option, const Option& o) {
     });
   if (std::isinf(o.least) && std::isinf(o.most)) return;
   if (std::holds_alternative<double*>(o.target))
-    option->check(CLI::Range(o.least, o.most))->check([](const std::string& text) {
-      return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no number" : std::string();
-    });
+    option->check(CLI::Range(o.least, o.most));
   else
     option->check(CLI::Range(static_cast<int64_t>(o.least), static_cast<int64_t>(o.most)));
 }
