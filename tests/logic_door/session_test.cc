@@ -51,7 +51,7 @@ TEST(Session, Commands) {
   EXPECT_NE(s.line(":profile").find("q(x) <- p(x)"), std::string::npos);
   EXPECT_NE(s.line(":explain q(1)").find("given"), std::string::npos);
   EXPECT_NE(s.line("explain q(1)?").find("given"), std::string::npos);
-  EXPECT_NE(s.line(":relations").find("q"), std::string::npos);
+  EXPECT_NE(s.line(":relations").find('q'), std::string::npos);
   EXPECT_NE(s.line(":pln").find("did you mean \":plan\"?"), std::string::npos);
   EXPECT_EQ(s.line(":quit"), "");
   EXPECT_TRUE(s.finished());
